@@ -4,7 +4,7 @@ import { LccError } from '../../lib/errors.js';
 import { NO_PASSWORD } from '../../lib/password.js';
 import type { Db } from '../sqlite/open.js';
 import { Sql } from '../sqlite/sql-store.js';
-import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
+import { isInteger, isIntegerOrNull, isText, isTextOrNull, rowReader } from '../sqlite/row-checks.js';
 import { SiteLogins } from './site-logins.js';
 
 export { removeProvider } from './removal.js';
@@ -125,81 +125,67 @@ export function fullSetsUsed(
   return isOver ? 0 : provider.fullsetsused;
 }
 
-/** Columns of what an operator decides. */
-const TERMS = [
-  'enabled',
-  'filesmax',
-  'spacemax',
-  'fullsetsallowed',
-  'bandwidth',
-  'timeofday',
-  'priority',
-  'parallel',
-  'enforce',
-  'fusepercent',
-  'fuseurls',
-  'maxlen',
-  'fetchtimeout',
-  'useragent',
-  'pacems',
-  'spider',
-  'groupname',
-  'scan',
-  'scanperday',
-  'push',
-] as const satisfies readonly (keyof ProviderTerms)[];
+/** Columns of what an operator decides, each with what its values are. */
+const TERMS = {
+  enabled: isInteger,
+  filesmax: isInteger,
+  spacemax: isInteger,
+  fullsetsallowed: isInteger,
+  bandwidth: isInteger,
+  timeofday: isText,
+  priority: isInteger,
+  parallel: isInteger,
+  enforce: isInteger,
+  fusepercent: isIntegerOrNull,
+  fuseurls: isIntegerOrNull,
+  maxlen: isIntegerOrNull,
+  fetchtimeout: isIntegerOrNull,
+  useragent: isTextOrNull,
+  pacems: isIntegerOrNull,
+  spider: isInteger,
+  groupname: isTextOrNull,
+  scan: isIntegerOrNull,
+  scanperday: isIntegerOrNull,
+  push: isText,
+} satisfies Record<keyof ProviderTerms, unknown>;
 
-const STATE = [
-  'paused',
-  'filesused',
-  'spaceused',
-  'nurlerrs',
-  'nurlproc',
-  'lastconnseq',
-  'lastconnip',
-  'fullsetwanted',
-  'fullsetsused',
-  'fullsetssince',
-  'lastset',
-  'lastconntime',
-  'backoffs',
-  'backoffuntil',
-  'dueat',
-  'leaveat',
-  'origin',
-  'generation',
-] as const satisfies readonly (keyof Provider)[];
+const COLUMNS: Record<keyof Provider, (value: unknown) => boolean> = {
+  pid: isInteger,
+  password: isText,
+  ...TERMS,
+  paused: isInteger,
+  filesused: isInteger,
+  spaceused: isInteger,
+  nurlerrs: isInteger,
+  nurlproc: isInteger,
+  lastconnseq: isInteger,
+  lastconnip: isText,
+  fullsetwanted: isTextOrNull,
+  fullsetsused: isInteger,
+  fullsetssince: isInteger,
+  lastset: isInteger,
+  lastconntime: isInteger,
+  backoffs: isInteger,
+  backoffuntil: isInteger,
+  dueat: isInteger,
+  leaveat: isIntegerOrNull,
+  origin: isText,
+  generation: isInteger,
+  roots: isText,
+};
 
-/** Columns whose values are texts, and those that may be NULL. */
-const TEXTS: ReadonlySet<string> = new Set([
-  'password',
-  'timeofday',
-  'lastconnip',
-  'origin',
-  'roots',
-  'push',
-]);
-const NULLABLE: ReadonlySet<string> = new Set([
-  'fusepercent',
-  'fuseurls',
-  'maxlen',
-  'fetchtimeout',
-  'pacems',
-  'scan',
-  'scanperday',
-  'leaveat',
-]);
-const NULLABLE_TEXTS: ReadonlySet<string> = new Set(['useragent', 'groupname', 'fullsetwanted']);
-
-const FIELDS = ['pid', 'password', ...TERMS, ...STATE, 'roots'];
 const ROOTS = `(SELECT json_group_array(CAST(root AS TEXT)) FROM
-  (SELECT root FROM proots WHERE proots.pid = pidb.pid ORDER BY root))`;
-const PROVIDERS = `SELECT ${['pid', 'password', ...TERMS, ...STATE, ROOTS].join(', ')} FROM pidb`;
+  (SELECT root FROM proots WHERE proots.pid = pidb.pid ORDER BY root)) AS roots`;
+const PROVIDERS = `SELECT ${Object.keys(COLUMNS)
+  .join(', ')
+  .replace(/roots$/, ROOTS)} FROM pidb`;
 /** A statement of one provider; its rows, raw, are for `providerOf`. */
 export const PROVIDER = `${PROVIDERS} WHERE pid = ?`;
 
-/** All fields, so that copies share one hidden class. */
-const TEMPLATE = Object.fromEntries(FIELDS.map(name => [name, null]));
+const fieldsOf = rowReader<Record<keyof Provider, unknown>>(
+  COLUMNS,
+  ([pid], column) => `provider ${String(pid)}: ${column} is of another type`,
+);
 
 /** One provider with its roots. */
 export function readProvider(db: Db, pid: number): Provider | undefined {
@@ -247,25 +233,14 @@ export function readProviders(db: Db): Provider[] {
 
 /** @throws as SQLite for damage, for a row whose values are not of their columns' types */
 export function providerOf(row: unknown[]): Provider {
-  const fields: Record<string, unknown> = { ...TEMPLATE };
-  for (let i = 0; i < FIELDS.length; i++) {
-    const name = FIELDS[i] ?? '';
-    if (!kindOf(name)(row[i])) throw corrupt(`provider ${String(row[0])}: ${name} is of another type`);
-    fields[name] = row[i];
-  }
+  const fields = fieldsOf(row);
   // SQLite has neither booleans nor lists.
-  fields['enabled'] = fields['enabled'] !== 0;
-  fields['enforce'] = fields['enforce'] !== 0;
-  fields['spider'] = fields['spider'] !== 0;
-  fields['scan'] = fields['scan'] === null ? null : fields['scan'] !== 0;
-  fields['roots'] = JSON.parse(fields['roots'] as string);
+  fields.enabled = fields.enabled !== 0;
+  fields.enforce = fields.enforce !== 0;
+  fields.spider = fields.spider !== 0;
+  fields.scan = fields.scan === null ? null : fields.scan !== 0;
+  fields.roots = JSON.parse(fields.roots as string);
   return fields as unknown as Provider;
-}
-
-function kindOf(name: string): (value: unknown) => boolean {
-  if (TEXTS.has(name)) return isText;
-  if (NULLABLE_TEXTS.has(name)) return isTextOrNull;
-  return NULLABLE.has(name) ? isIntegerOrNull : isInteger;
 }
 
 // Administration
@@ -357,7 +332,7 @@ function change(db: Db, pid: number, then: () => void): void {
 }
 
 function changeTerms(db: Db, pid: number, terms: Partial<ProviderTerms>): void {
-  for (const name of TERMS) {
+  for (const name of Object.keys(TERMS) as (keyof ProviderTerms)[]) {
     const value = terms[name];
     if (value === undefined) continue;
     const stored = typeof value === 'boolean' ? Number(value) : value;

@@ -2,7 +2,7 @@
 import { LccError } from '../../lib/errors.js';
 import { NO_PASSWORD } from '../../lib/password.js';
 import { strictRootCheck } from '../../wire/roots.js';
-import { corrupt, isInteger, isText, isTextOrNull, isIntegerOrNull } from '../sqlite/row-checks.js';
+import { isInteger, isIntegerOrNull, isText, isTextOrNull, rowReader } from '../sqlite/row-checks.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { NOTE_RHYTHM } from './silence.js';
 import { SiteLogins } from './site-logins.js';
@@ -57,27 +57,31 @@ export interface LatestSet {
   newest: number;
 }
 
-/** In the order of RawProvider. */
-const COLUMNS =
-  'pid, enabled, paused, priority, parallel, bandwidth, timeofday, enforce, backoffs, backoffuntil, dueat, ' +
-  'maxlen, fetchtimeout, pacems, useragent, login, spider, groupname';
+const COLUMNS: Record<keyof ScheduledProvider, (value: unknown) => boolean> = {
+  pid: isInteger,
+  enabled: isInteger,
+  paused: isInteger,
+  priority: isInteger,
+  parallel: isInteger,
+  bandwidth: isInteger,
+  timeofday: isText,
+  enforce: isInteger,
+  backoffs: isInteger,
+  backoffuntil: isInteger,
+  dueat: isInteger,
+  maxlen: isIntegerOrNull,
+  fetchtimeout: isIntegerOrNull,
+  pacems: isIntegerOrNull,
+  useragent: isTextOrNull,
+  login: isTextOrNull,
+  spider: isInteger,
+  groupname: isTextOrNull,
+};
 
-type RawProvider = [
-  ...[
-    number,
-    number,
-    number,
-    ScheduledProvider['priority'],
-    number,
-    number,
-    string,
-    number,
-    number,
-    number,
-    number,
-  ],
-  ...[number | null, number | null, number | null, string | null, string | null, number, string | null],
-];
+const providerOf = rowReader<ScheduledProvider>(
+  COLUMNS,
+  ([pid]) => `provider ${String(pid)} has a value of another type`,
+);
 
 /** Who may be asked for a full set. */
 const MAY_WISH = `fullsetwanted IS NULL AND password <> '${NO_PASSWORD}'`;
@@ -85,8 +89,8 @@ const MAY_WISH = `fullsetwanted IS NULL AND password <> '${NO_PASSWORD}'`;
 export class ProviderStore extends SqlStore {
   readonly #logins = new SiteLogins(this.db);
   readonly #selectProvider = this.db
-    .prepare<[number], RawProvider>(
-      `SELECT ${COLUMNS} FROM pidb LEFT JOIN sitelogin USING (pid) WHERE pid = ?`,
+    .prepare<[number], unknown[]>(
+      `SELECT ${Object.keys(COLUMNS).join()} FROM pidb LEFT JOIN sitelogin USING (pid) WHERE pid = ?`,
     )
     .raw();
   readonly #selectOwnRoots = this.sql.values<[pid: number], string>(
@@ -302,40 +306,4 @@ export class ProviderStore extends SqlStore {
   wantFullSet(reason: FullSetReason, pid?: number): number {
     return pid === undefined ? this.#updateAllWishes(reason) : this.#updateWish(reason, pid);
   }
-}
-
-/**
- * Objects that come from SQLite itself are slow to read, and the dispatcher reads this for every url.
- * @throws as SQLite for damage, for a row whose values are not of their columns' types
- */
-function providerOf(raw: RawProvider): ScheduledProvider {
-  const isWhole =
-    raw.slice(0, 6).every(isInteger) &&
-    isText(raw[6]) &&
-    raw.slice(7, 11).every(isInteger) &&
-    raw.slice(11, 14).every(isIntegerOrNull) &&
-    raw.slice(14, 16).every(isTextOrNull) &&
-    isInteger(raw[16]) &&
-    isTextOrNull(raw[17]);
-  if (!isWhole) throw corrupt(`provider ${raw[0]} has a value of another type`);
-  return {
-    pid: raw[0],
-    enabled: raw[1],
-    paused: raw[2],
-    priority: raw[3],
-    parallel: raw[4],
-    bandwidth: raw[5],
-    timeofday: raw[6],
-    enforce: raw[7],
-    backoffs: raw[8],
-    backoffuntil: raw[9],
-    dueat: raw[10],
-    maxlen: raw[11],
-    fetchtimeout: raw[12],
-    pacems: raw[13],
-    useragent: raw[14],
-    login: raw[15],
-    spider: raw[16],
-    groupname: raw[17],
-  };
 }

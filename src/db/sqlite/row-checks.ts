@@ -34,3 +34,27 @@ export function isInteger(value: unknown): boolean {
 export function isIntegerOrNull(value: unknown): boolean {
   return value === null || Number.isSafeInteger(value);
 }
+
+type Check = (value: unknown) => boolean;
+
+/**
+ * Makes a function that makes objects of raw rows, with their values in the order of `checks`. Objects that
+ * come from SQLite itself are slow to read.
+ * @param wrong says what is wrong with the value of a column; it is thrown as SQLite throws damage
+ */
+export function rowReader<Row>(
+  checks: Readonly<Record<keyof Row & string, Check>>,
+  wrong: (raw: readonly unknown[], column: string) => string,
+): (raw: readonly unknown[]) => Row {
+  const columns = Object.entries<Check>(checks);
+  // All of them, so that copies share one hidden class.
+  const template = Object.fromEntries(columns.map(([column]) => [column, null]));
+  return raw => {
+    const row: Record<string, unknown> = { ...template };
+    columns.forEach(([column, isRight], at) => {
+      if (!isRight(raw[at])) throw corrupt(wrong(raw, column));
+      row[column] = raw[at];
+    });
+    return row as Row;
+  };
+}

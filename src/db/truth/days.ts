@@ -34,19 +34,7 @@ export interface DayCounts extends TruthCounts {
   keptback: number;
 }
 
-const NONE: DayCounts = {
-  changed: 0,
-  same: 0,
-  failed: 0,
-  fresh: 0,
-  audited: 0,
-  silent: 0,
-  late: 0,
-  dead: 0,
-  noisy: 0,
-  removed: 0,
-  keptback: 0,
-};
+const NONE = Object.fromEntries(COUNTED.map(name => [name, 0])) as unknown as DayCounts;
 
 /** Days since 1970. */
 export function dayOf(nowS: number): number {
