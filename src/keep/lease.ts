@@ -7,19 +7,13 @@
  *        ╰──the owner was heard, another won────╯
  *     standby ──this machine had it when its keeper was killed──▶ owner
  */
-import type { LeaseLook } from '../db/engine/lease-rows.js';
+import type { LeaseLook, LeaseRows } from '../db/engine/lease-rows.js';
 import { pause, within, type Clock } from '../lib/clock.js';
 import { transitions, type StateOf } from '../lib/states.js';
 import { step } from '../lib/steps.js';
 
-/** Statements of the engine (db/engine/lease-rows.ts). */
-export interface LeaseStatements {
-  beat(epoch: number, sent: () => void, stop: AbortSignal): Promise<boolean>;
-  look(stop: AbortSignal): Promise<LeaseLook | undefined>;
-  lookSynced(stop: AbortSignal): Promise<LeaseLook | undefined>;
-  claim(look: LeaseLook, stop: AbortSignal): Promise<number | undefined>;
-  free(epoch: number, stop: AbortSignal): Promise<void>;
-}
+/** Statements of the engine. */
+export type LeaseStatements = Pick<LeaseRows, 'beat' | 'look' | 'lookSynced' | 'claim' | 'free'>;
 
 /**
  * How fit this machine is to have the home: it has a copy of all that the engine has (`complete`), or yet has

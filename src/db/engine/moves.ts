@@ -39,23 +39,16 @@ export const COLUMNS = 'pid, src, dst, stage, n';
 const OF = 'pid = ? AND src = ? AND dst = ?';
 
 /** Moves, as homes carry them on. */
-export interface MoveBook {
-  /** Moves from a home or to it. */
-  of(shard: number, stop: AbortSignal): Promise<Move[]>;
-  /**
-   * Notes the next stage; said again after a lost answer it is as if it was said once. @returns false: it
-   * has another stage, such as cancelled
-   */
-  reach(move: Move, stage: MoveStage, stop: AbortSignal): Promise<boolean>;
-}
+export type MoveBook = Pick<EngineMoves, 'of' | 'reach'>;
 
-export class EngineMoves implements MoveBook {
+export class EngineMoves {
   readonly #lane: EngineLane;
 
   constructor(engine: Engine) {
     this.#lane = engine.lane();
   }
 
+  /** Moves from a home or to it. */
   of(shard: number, stop: AbortSignal): Promise<Move[]> {
     const sql = `SELECT ${COLUMNS} FROM move WHERE src = ? OR dst = ? ORDER BY pid`;
     return this.#lane.run(session => session.all<Move>(sql, shard, shard), stop);
@@ -118,6 +111,10 @@ export class EngineMoves implements MoveBook {
     }
   }
 
+  /**
+   * Notes the next stage; said again after a lost answer it is as if it was said once. @returns false: it
+   * has another stage, such as cancelled
+   */
   reach({ pid, src, dst, stage: from, n }: Move, to: MoveStage, stop: AbortSignal): Promise<boolean> {
     const stage = becomes(from, to, pid);
     return this.#lane.run(async session => {

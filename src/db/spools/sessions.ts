@@ -123,8 +123,19 @@ export class SessionStore extends SqlStore {
   }
 
   /** Makes what `change` does, all or nothing; a power cut may take it back until it is `synced`. */
-  commit<T>(change: () => T): T {
-    return this.#transaction(change);
+  commit<T>(action: () => T): T {
+    const change = this.db.transaction(() => {
+      for (const [pid, { seq, errseen }] of this.#confirmed) this.#noted(seq, errseen, pid);
+      return action();
+    });
+    const result = this.#guard(() => {
+      if (inodeOf(this.#path) === this.#inode) return change.immediate();
+      throw this.#ended(
+        new LccError('try.later', `${this.#path}: another file took its place; this process restarts`),
+      );
+    });
+    this.#confirmed.clear();
+    return result;
   }
 
   /**
@@ -167,7 +178,7 @@ export class SessionStore extends SqlStore {
    * were given out and told nobody. */
   raise(named: ReadonlyMap<number, number>): void {
     if (named.size === 0) return;
-    this.#transaction(() => named.forEach((seq, pid) => this.#raise(pid, seq)));
+    this.commit(() => named.forEach((seq, pid) => this.#raise(pid, seq)));
   }
 
   /** The provider has received its errors up to `errseen`. Inside a commit. */
@@ -205,28 +216,13 @@ export class SessionStore extends SqlStore {
     });
     const told = this.#told.get(pid);
     if (told !== undefined && seq >= told.seq && errseen >= told.errseen) this.#told.delete(pid);
-    if (this.#confirmed.size > 1000) this.#transaction(() => undefined);
+    if (this.#confirmed.size > 1000) this.commit(() => undefined);
   }
 
   close(): void {
-    if (this.#confirmed.size > 0) this.#transaction(() => undefined);
+    if (this.#confirmed.size > 0) this.commit(() => undefined);
     closeSync(this.#log);
     this.db.close();
-  }
-
-  #transaction<T>(action: () => T): T {
-    const change = this.db.transaction(() => {
-      for (const [pid, { seq, errseen }] of this.#confirmed) this.#noted(seq, errseen, pid);
-      return action();
-    });
-    const result = this.#guard(() => {
-      if (inodeOf(this.#path) === this.#inode) return change.immediate();
-      throw this.#ended(
-        new LccError('try.later', `${this.#path}: another file took its place; this process restarts`),
-      );
-    });
-    this.#confirmed.clear();
-    return result;
   }
 
   /** @throws LccError `data.malformed` for damage, `io.full`, `io`; all else as it is */
