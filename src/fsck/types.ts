@@ -30,7 +30,7 @@ export interface Finding {
   remains?: true;
 }
 
-/** What no repair puts right. */
+/** A finding that no repair puts right. */
 export function remaining(kind: Finding['kind'], where: string, what: string): Finding {
   return { kind, where, what, repaired: false, remains: true };
 }

@@ -182,7 +182,9 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the same bytes taking no number when they are said to be newer',
-    edits: [edit('if (mtime !== held.mtime)', 'if (mtime !== held.mtime && this.#tally.takeSeq() > 0)')],
+    edits: [
+      edit('if (mtime !== held.mtime)', 'if (mtime !== held.mtime && this.stores.tally.takeSeq() > 0)'),
+    ],
   },
   {
     without: '"if absent" naming what waits',
@@ -204,7 +206,10 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     without: 'freeing the file that is replaced',
     edits: [
-      edit('this.#letGo(seq, key.pid, held, nowS);\n            this.#tally', '{}\n            this.#tally'),
+      edit(
+        'this.#letGo(seq, key.pid, held, nowS);\n            this.stores.tally',
+        '{}\n            this.stores.tally',
+      ),
     ],
   },
   {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ContentStore, type Said } from '../../src/db/cache/content.js';
 import { FreedStore } from '../../src/db/cache/freed.js';
+import { VisitStore } from '../../src/db/truth/visits.js';
 import { Tally } from '../../src/db/cache/tally.js';
 import { fileIdOf } from '../../src/db/names/naming.js';
 import type { Db } from '../../src/db/sqlite/open.js';
@@ -46,7 +47,11 @@ export class TestCache {
     this.dbPath = join(this.home, 'lcc.db');
     this.db = newDatabase(this.dbPath);
     this.#tally = new Tally(this.db);
-    this.#content = new ContentStore(this.db, this.#tally, new FreedStore(this.db));
+    this.#content = new ContentStore(this.db, {
+      tally: this.#tally,
+      freed: new FreedStore(this.db),
+      visits: new VisitStore(this.db),
+    });
   }
 
   get storeId(): string {

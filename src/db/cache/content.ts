@@ -4,13 +4,13 @@
  * change sequence. All methods run inside the caller's transaction.
  */
 import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
-import type { Db } from '../sqlite/open.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import { beliefConfirmed, beliefOf, type Belief } from './as-announced.js';
 import { DeletionStore } from './deletions.js';
 import type { FreedStore } from './freed.js';
 import type { Arrived, Claim, Held, Said } from './held.js';
 import { AS_SERVED } from '../../wire/url.js';
+import type { VisitStore } from '../truth/visits.js';
 import type { Tally } from './tally.js';
 
 export type { Arrived, Claim, Held, Said } from './held.js';
@@ -33,7 +33,7 @@ const HELD = `id, seq, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime
 /** A row as its owner's, of the type that he gave. */
 const OWNERS: Claim = { served: 0, hops: null };
 
-export class ContentStore extends SqlStore {
+export class ContentStore extends JointStore<{ tally: Tally; freed: FreedStore; visits: VisitStore }> {
   readonly #selectContent = this.sql.row<[pid: number, curl: string, mimetype: string], Held>(
     `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? AND mimetype = ?`,
   );
@@ -92,19 +92,7 @@ export class ContentStore extends SqlStore {
     'UPDATE lccurl SET psetid = ? WHERE id = ?',
   );
   readonly #deleteContent = this.sql.run<[id: number]>('DELETE FROM lccurl WHERE id = ?');
-  readonly deletions: DeletionStore;
-  readonly #tally: Tally;
-  readonly #freed: FreedStore;
-  readonly #forget: (id: number) => void;
-
-  /** @param forget takes the id of each row that goes */
-  constructor(db: Db, tally: Tally, freed: FreedStore, forget: (id: number) => void = () => undefined) {
-    super(db);
-    this.#forget = forget;
-    this.#tally = tally;
-    this.#freed = freed;
-    this.deletions = new DeletionStore(db);
-  }
+  readonly deletions = new DeletionStore(this.db);
 
   /** The row of that id. */
   row(id: number): (Held & { pid: number }) | undefined {
@@ -138,7 +126,7 @@ export class ContentStore extends SqlStore {
     { served, hops }: Claim = OWNERS,
   ): void {
     if (held !== undefined) this.#buryBurl(key.pid, held, said.burl, nowS);
-    const seq = this.#tally.takeSeq();
+    const seq = this.stores.tally.takeSeq();
     const { saidmd5, saidlen, doubted } = beliefOf(said, arrived, held);
     const tail = [
       said.subtype,
@@ -166,13 +154,13 @@ export class ContentStore extends SqlStore {
     ];
     if (held === undefined) {
       this.#insertContent(seq, key.pid, key.curl, key.mimetype, ...tail);
-      this.#tally.content(key.pid, 1, arrived.len);
+      this.stores.tally.content(key.pid, 1, arrived.len);
     } else {
       this.#replaceContent(...tail, held.id);
       // safeguard: freeing the file that is replaced
       if (held.fetched_machineid !== arrived.machineid || held.fetched_fileid !== arrived.fileid)
         this.#letGo(seq, key.pid, held, nowS);
-      this.#tally.content(key.pid, 0, arrived.len - held.len);
+      this.stores.tally.content(key.pid, 0, arrived.len - held.len);
     }
   }
 
@@ -183,7 +171,7 @@ export class ContentStore extends SqlStore {
    * @returns whether it was
    */
   move(sent: { pid: number; pos: number; gen: number }, arrived: Arrived, nowS: number): boolean {
-    const seq = this.#tally.nextSeq;
+    const seq = this.stores.tally.nextSeq;
     const changes = this.#insertFromQueue(
       seq,
       arrived.md5,
@@ -208,8 +196,8 @@ export class ContentStore extends SqlStore {
       sent.gen,
     );
     if (changes === 0) return false;
-    this.#tally.takeSeq();
-    this.#tally.content(sent.pid, 1, arrived.len);
+    this.stores.tally.takeSeq();
+    this.stores.tally.content(sent.pid, 1, arrived.len);
     return true;
   }
 
@@ -239,7 +227,7 @@ export class ContentStore extends SqlStore {
       charset !== held.http_charset;
     if (isChange) {
       this.#buryBurl(pid, held, burl, nowS);
-      this.#updateSaid(subtype, burl, furl, charset, psetid, this.#tally.takeSeq(), nowS, held.id);
+      this.#updateSaid(subtype, burl, furl, charset, psetid, this.stores.tally.takeSeq(), nowS, held.id);
     } else if (fetched === undefined && psetid !== held.psetid) {
       this.#updateSet(psetid, held.id);
     }
@@ -298,14 +286,14 @@ export class ContentStore extends SqlStore {
 
   /** Another shard has it from now on: it goes from here, and no deletion is reported. */
   cede(pid: number, held: Held, nowS: number): void {
-    this.#letGo(this.#tally.takeSeq(), pid, held, nowS);
+    this.#letGo(this.stores.tally.takeSeq(), pid, held, nowS);
     this.#drop(pid, held);
   }
 
   #drop(pid: number, { id, len }: Held): void {
     this.#deleteContent(id);
-    this.#forget(id);
-    this.#tally.content(pid, -1, -len);
+    this.stores.visits.forget(id);
+    this.stores.tally.content(pid, -1, -len);
   }
 
   /** The file of a row is no longer its file. */
@@ -318,7 +306,7 @@ export class ContentStore extends SqlStore {
 
   /** @returns the number of the change */
   #bury(pid: number, { id, curl, mimetype, burl }: Held, nowS: number, moved: 0 | 1): number {
-    const seq = this.#tally.takeSeq();
+    const seq = this.stores.tally.takeSeq();
     this.deletions.bury({ seq, id, pid, curl, mimetype, burl, deleted_time: nowS, moved });
     return seq;
   }
@@ -331,7 +319,7 @@ export class ContentStore extends SqlStore {
 
   /** A file that no row points to. */
   free(machineid: string, fileid: string): void {
-    this.#freed.add(machineid, fileid);
+    this.stores.freed.add(machineid, fileid);
   }
 }
 

@@ -6,7 +6,6 @@
 import { areOtherNames } from '../names/ids-in-use.js';
 import type { StoreWord } from '../names/store-mark.js';
 import { Counter } from '../sqlite/counters.js';
-import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 
 /** A row of lccurl, as far as its content is concerned. */
@@ -20,7 +19,7 @@ export interface StoredRow {
 }
 
 export class StoreRegister extends SqlStore {
-  readonly #seq: Counter;
+  readonly #seq = new Counter(this.db, 'seq');
   readonly #selectStore = this.sql.value<[machineid: string], string>(
     'SELECT storeid FROM store WHERE machineid = ?',
   );
@@ -40,11 +39,6 @@ export class StoreRegister extends SqlStore {
   readonly #updateSynced = this.sql.run<[seq: number, machineid: string]>(
     'UPDATE store SET syncedseq = ? WHERE machineid = ?',
   );
-
-  constructor(db: Db) {
-    super(db);
-    this.#seq = new Counter(db, 'seq');
-  }
 
   /** Machines whose store is known: those that hold content, and others that never had any. */
   readonly machines = this.sql.values<[], string>('SELECT machineid FROM store');

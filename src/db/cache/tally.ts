@@ -4,7 +4,6 @@
  * UPDATE a provider.
  */
 import { Counter } from '../sqlite/counters.js';
-import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 
 export interface ProviderUse {
@@ -34,15 +33,10 @@ export class Tally extends SqlStore {
     `UPDATE pidb SET filesused = max(0, filesused + ?), spaceused = max(0, spaceused + ?),
        nurlerrs = nurlerrs + ?, nurlproc = max(0, nurlproc + ?) WHERE pid = ?`,
   );
-  readonly #seq: Counter;
+  readonly #seq = new Counter(this.db, 'seq');
   #seqTaken = 0;
   #lastSeq: number | undefined;
   readonly #entries = new Map<number, Entry | undefined>();
-
-  constructor(db: Db) {
-    super(db);
-    this.#seq = new Counter(db, 'seq');
-  }
 
   /**
    * The use of a provider, this transaction's changes included; undefined for a provider that was removed.

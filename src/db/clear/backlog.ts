@@ -5,8 +5,7 @@
  * entry stays for lccd-hard, which may have sent it, and is marked (`body_sha` is empty) until it is settled
  * by a new publication of the page.
  */
-import type { Db } from '../../lib/sqlite.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import type { NumberStore } from './numbers.js';
 
 /** Clear, or put a page. */
@@ -57,8 +56,7 @@ export const DUE_ENTRIES = `SELECT ${COLUMNS} FROM rail_backlog AS waiting
   WHERE rail = ? AND op = ? AND dead = 0 AND next_ms BETWEEN ? AND ? AND ${LOWER_TIERS_DONE}
   ORDER BY next_ms, first_ms LIMIT ?`;
 
-export class BacklogStore extends SqlStore {
-  readonly #numbers: NumberStore;
+export class BacklogStore extends JointStore<{ numbers: NumberStore }> {
   // The time since which a rail lacks something stays that of the first entry.
   readonly #park = this.sql.changed<[values: Parked & { seq: number; nowMs: number }]>(
     `INSERT INTO rail_backlog VALUES
@@ -84,17 +82,12 @@ export class BacklogStore extends SqlStore {
      WHERE rail = coalesce($rail, rail) AND url = coalesce($url, url) AND (dead = 1 OR next_ms > 0)`,
   );
 
-  constructor(db: Db, numbers: NumberStore) {
-    super(db);
-    this.#numbers = numbers;
-  }
-
   /**
    * Leaves something for a rail, in the place of what was left before. Inside a transaction.
    * @param seq of the page that is to be put; left out: later than everything so far
    * @returns the number of the entry; undefined when a later one is there, or no such rail any more
    */
-  park(parked: Parked, nowMs: number, seq = this.#numbers.next('publish_seq')): number | undefined {
+  park(parked: Parked, nowMs: number, seq = this.stores.numbers.next('publish_seq')): number | undefined {
     if (!this.#isRail(parked.rail)) return undefined;
     return this.#park({ ...parked, seq, nowMs }) ? seq : undefined;
   }

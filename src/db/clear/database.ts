@@ -12,13 +12,13 @@ import { SoftStore } from './soft.js';
 import { TargetStore } from './targets.js';
 
 export class ClearDatabase extends OwnDatabase {
-  readonly numbers: NumberStore;
-  readonly targets: TargetStore;
-  readonly rails: RailStore;
-  readonly queue: RequestStore;
-  readonly backlog: BacklogStore;
-  readonly soft: SoftStore;
-  readonly journal: JournalStore;
+  readonly numbers = new NumberStore(this.db);
+  readonly targets = new TargetStore(this.db);
+  readonly rails = new RailStore(this.db);
+  readonly queue = new RequestStore(this.db);
+  readonly backlog = new BacklogStore(this.db, this);
+  readonly soft = new SoftStore(this.db, this);
+  readonly journal = new JournalStore(this.db);
 
   /** Opens it for writing, or makes it, with its folder. @throws LccError as openOwn */
   static open(path: string, busyMs: number): ClearDatabase {
@@ -43,13 +43,6 @@ export class ClearDatabase extends OwnDatabase {
 
   private constructor(path: string, db: Db) {
     super(path, CLEAR_KIND, db);
-    this.numbers = new NumberStore(db);
-    this.targets = new TargetStore(db);
-    this.rails = new RailStore(db);
-    this.queue = new RequestStore(db);
-    this.backlog = new BacklogStore(db, this.numbers);
-    this.soft = new SoftStore(db, this.numbers);
-    this.journal = new JournalStore(db);
   }
 
   /** Looks at all of the database, which takes a second for some hundred megabytes. @throws LccError

@@ -3,8 +3,7 @@
  * with a timestamp that they were generated under. A publication is a number, never a time: a page is due
  * while its last publication is higher than the one that is on all rails.
  */
-import type { Db } from '../../lib/sqlite.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import type { NumberStore } from './numbers.js';
 
 export interface SoftRule {
@@ -46,8 +45,7 @@ export const DUE_PAGES = `SELECT ${PAGE} FROM page_publish_info
   WHERE publish_seq > done_seq AND next_try_ms <= ? AND (next_try_ms, publish_seq) > ($nextTryMs, $publishSeq)
   ORDER BY next_try_ms, publish_seq LIMIT ?`;
 
-export class SoftStore extends SqlStore {
-  readonly #numbers: NumberStore;
+export class SoftStore extends JointStore<{ numbers: NumberStore }> {
   readonly #publish = this.sql.run<[page: PageKey, seq: number, nowMs: number, contentId: string]>(
     `INSERT INTO page_publish_info(url, target, publish_seq, published_ms, content_id)
      SELECT $url, $target, ?, ?, ? WHERE EXISTS (SELECT 1 FROM target WHERE name = $target)
@@ -63,11 +61,6 @@ export class SoftStore extends SqlStore {
     `SELECT ts_url AS tsUrl, target, url FROM generated_page WHERE (ts_url, target) > (?, ?) AND made_ms <= ?
      ORDER BY 1, 2 LIMIT 1000`,
   );
-
-  constructor(db: Db, numbers: NumberStore) {
-    super(db);
-    this.#numbers = numbers;
-  }
 
   readonly rules = this.sql.rows<[], SoftRule>(
     `SELECT url, target, is_pattern AS isPattern, enabled, min_interval_ms AS minIntervalMs FROM soft_clear_cache
@@ -88,7 +81,7 @@ export class SoftStore extends SqlStore {
   /** The page has changed; passed over when its target was removed. Inside a transaction. @returns the number
    * of its publication */
   publish(page: PageKey & { contentId?: string }, nowMs: number): number {
-    const seq = this.#numbers.next('publish_seq');
+    const seq = this.stores.numbers.next('publish_seq');
     this.#publish(page, seq, nowMs, page.contentId ?? '');
     return seq;
   }

@@ -1,6 +1,5 @@
 /** Providers that are being moved, as their two shards have it: table `moving`. */
 import { LccError } from '../../lib/errors.js';
-import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { SiteLogins } from '../providers/site-logins.js';
 
@@ -10,17 +9,11 @@ export const MOVING = 'SELECT pid FROM moving';
 export type MoveWay = 'out' | 'in';
 
 export class MovingStore extends SqlStore {
-  readonly #insert = this.sql.run<[pid: number, way: MoveWay, login: string | null]>(
-    'INSERT OR REPLACE INTO moving VALUES (?, ?, ?)',
+  readonly #leave = this.sql.run<[pid: number, login: string | null]>(
+    "INSERT OR REPLACE INTO moving VALUES (?, 'out', ?)",
   );
-  readonly #delete = this.sql.run<[pid: number]>('DELETE FROM moving WHERE pid = ?');
   readonly #rowOfLogin = this.sql.value<[pid: number], string>('SELECT login FROM sitelogin WHERE pid = ?');
-  readonly #logins: SiteLogins;
-
-  constructor(db: Db) {
-    super(db);
-    this.#logins = new SiteLogins(db);
-  }
+  readonly #logins = new SiteLogins(this.db);
 
   /** undefined: it is not moving. */
   readonly wayOf = this.sql.value<[pid: number], MoveWay>('SELECT way FROM moving WHERE pid = ?');
@@ -41,16 +34,12 @@ export class MovingStore extends SqlStore {
   /** The provider leaves from now on, with the login for its site. Inside a transaction. */
   leave(pid: number): void {
     const row = this.#rowOfLogin(pid);
-    this.#insert(pid, 'out', row === undefined ? null : (this.#logins.of(pid, row) ?? null));
+    this.#leave(pid, row === undefined ? null : (this.#logins.of(pid, row) ?? null));
   }
 
   /** Rows of the provider come from now on. Inside a transaction. */
-  come(pid: number): void {
-    this.#insert(pid, 'in', null);
-  }
+  readonly come = this.sql.run<[pid: number]>("INSERT OR REPLACE INTO moving VALUES (?, 'in', NULL)");
 
   /** The provider is here, and goes on. Inside a transaction. */
-  settle(pid: number): void {
-    this.#delete(pid);
-  }
+  readonly settle = this.sql.run<[pid: number]>('DELETE FROM moving WHERE pid = ?');
 }

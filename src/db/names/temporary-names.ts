@@ -1,6 +1,7 @@
 /** Names of files by the million, and what is known of each. They lie in a temporary file that SQLite removes
  * by itself; memory is that of its cache. */
 import { openSqlite } from '../../lib/sqlite.js';
+import { pagesAfter } from '../sqlite/paging.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import type { Name } from './names.js';
 
@@ -11,6 +12,7 @@ const FREED = 0;
 const HELD = 1;
 /** Names put in one transaction. */
 const BATCH = 10_000;
+const PAGE_ROWS = 1000;
 
 export class TemporaryNames extends SqlStore {
   // A row wins: what it points to must not be taken for deleted.
@@ -23,8 +25,8 @@ export class TemporaryNames extends SqlStore {
   readonly #heldGens = this.sql.values<[id: number], number>(
     `SELECT gen FROM names WHERE id = ? AND use = ${HELD} ORDER BY gen`,
   );
-  readonly #heldPage = this.sql.rows<[afterId: number, afterGen: number], Name>(
-    `SELECT id, gen FROM names WHERE (id, gen) > (?, ?) AND use = ${HELD} ORDER BY id, gen LIMIT 1000`,
+  readonly #heldPage = this.sql.rows<[after: Name, limit: number], Name>(
+    `SELECT id, gen FROM names WHERE (id, gen) > ($id, $gen) AND use = ${HELD} ORDER BY id, gen LIMIT ?`,
   );
   /** Not yet written, by name. */
   #pending = new Map<string, [id: number, gen: number, use: number]>();
@@ -57,12 +59,7 @@ export class TemporaryNames extends SqlStore {
   /** All names that rows hold, by id. */
   *held(): Generator<Name, void> {
     this.#flush();
-    for (let last: Name | undefined; ;) {
-      const rows: Name[] = this.#heldPage(last?.id ?? -1, last?.gen ?? -1);
-      yield* rows;
-      last = rows.at(-1);
-      if (last === undefined) return;
-    }
+    for (const rows of pagesAfter(this.#heldPage, { id: -1, gen: -1 }, () => PAGE_ROWS)) yield* rows;
   }
 
   close(): void {

@@ -18,6 +18,7 @@ import type { Tally } from '../cache/tally.js';
 import { NO_FOLDER } from '../queue/folders.js';
 import { EVERYTHING, type Reconciler } from '../queue/reconcile.js';
 import type { QueueReader } from '../queue/sets.js';
+import { pagesAfter } from '../sqlite/paging.js';
 import { JointStore } from '../sqlite/sql-store.js';
 import { GivenRoots } from './given-roots.js';
 import { SiteLogins } from './site-logins.js';
@@ -33,13 +34,16 @@ interface Departure {
   dueS: number;
 }
 
-interface Row {
+/** Where a row is in the order of its table: of content curl and mimetype, in the queue folder and name. */
+interface Key {
+  major: string | number;
+  minor: string;
+}
+
+interface Row extends Key {
   /** rowid of lccurl, or of queued. */
   at: number;
   furl: string;
-  /** Where it is in the order of its table: of content curl and mimetype, in the queue folder and name. */
-  major: string | number;
-  minor: string;
 }
 
 /** Rows looked at in a step: few of them need go. */
@@ -66,13 +70,13 @@ export class DepartureStore extends JointStore<LeftStores> {
     `SELECT pid, 'outside' AS kind, trimming FROM givenroot JOIN pidb USING (pid) WHERE at <= ? AND leaveat IS NULL AND pid NOT IN (${MOVING})
      ORDER BY at LIMIT 1`,
   );
-  readonly #held = this.sql.rows<[pid: number, major: string | number, minor: string, limit: number], Row>(
-    `SELECT id AS at, furl, curl AS major, mimetype AS minor FROM lccurl WHERE pid = ? AND (curl, mimetype) > (?, ?)
+  readonly #held = this.sql.rows<[pid: number, after: Key, limit: number], Row>(
+    `SELECT id AS at, furl, curl AS major, mimetype AS minor FROM lccurl WHERE pid = ? AND (curl, mimetype) > ($major, $minor)
      ORDER BY curl, mimetype LIMIT ?`,
   );
-  readonly #waiting = this.sql.rows<[pid: number, major: string | number, minor: string, limit: number], Row>(
+  readonly #waiting = this.sql.rows<[pid: number, after: Key, limit: number], Row>(
     `SELECT pos AS at, coalesce(furl, qfolder.folder || name) AS furl, folderid AS major, name AS minor
-     FROM queued LEFT JOIN qfolder ON id = folderid WHERE queued.pid = ? AND (folderid, name) > (?, ?)
+     FROM queued LEFT JOIN qfolder ON id = folderid WHERE queued.pid = ? AND (folderid, name) > ($major, $minor)
      ORDER BY folderid, name LIMIT ?`,
   );
   readonly #leaves = this.sql.value<[pid: number], number>(
@@ -115,7 +119,10 @@ export class DepartureStore extends JointStore<LeftStores> {
     nowS: () => number,
   ): Generator<number, void> {
     const { content, queue, tally } = this.stores;
-    for (const page of pages(this.#waiting, pid, NO_FOLDER, rows)) {
+    const lookedAt = () => Math.min(LOOKED_AT, rows());
+    const waiting = (after: Key, limit: number) => this.#waiting(pid, after, limit);
+    for (const page of pagesAfter(waiting, { major: NO_FOLDER, minor: '' }, lookedAt)) {
+      if (page.length === 0) break;
       const isInside = insideOf();
       const outside = page.filter(({ furl }) => !isInside(furl));
       if (outside.length > 0) queue.changed(pid);
@@ -123,7 +130,9 @@ export class DepartureStore extends JointStore<LeftStores> {
       tally.waiting(pid, -outside.length);
       yield outside.length;
     }
-    for (const page of pages(this.#held, pid, '', rows)) {
+    const held = (after: Key, limit: number) => this.#held(pid, after, limit);
+    for (const page of pagesAfter(held, { major: '', minor: '' }, lookedAt)) {
+      if (page.length === 0) break;
       const isInside = insideOf();
       // There are days to take such a root back.
       const isKept = this.#given.keeperOf(pid, dueS);
@@ -151,23 +160,5 @@ export class DepartureStore extends JointStore<LeftStores> {
     for (const forget of this.#forget) forget(pid);
     new SiteLogins(this.db).set(pid, undefined);
     if (!this.#removed(pid)) this.#end(pid);
-  }
-}
-
-function* pages(
-  read: (pid: number, major: string | number, minor: string, limit: number) => Row[],
-  pid: number,
-  first: string | number,
-  rows: () => number,
-): Generator<Row[], void> {
-  let after: Pick<Row, 'major' | 'minor'> = { major: first, minor: '' };
-  for (;;) {
-    const limit = Math.min(LOOKED_AT, rows());
-    const page = read(pid, after.major, after.minor, limit);
-    const last = page.at(-1);
-    if (last === undefined) return;
-    yield page;
-    if (page.length < limit) return;
-    after = last;
   }
 }

@@ -100,15 +100,10 @@ export class RegisteredStore extends SqlStore {
     'SELECT DISTINCT pid FROM proots WHERE root IN (SELECT value FROM json_each(?)) ORDER BY pid',
   );
   readonly #count = this.sql.number("SELECT count(*) FROM pidb WHERE origin = 'rs' AND password <> ''");
-  readonly #truth: TruthReader;
+  readonly #truth = new TruthReader(this.db);
   readonly #pushes = new PushDays(this.db);
   /** By provider. */
   readonly #codes = new Map<number, { mark: string; codes: ShownProvider['errors'] }>();
-
-  constructor(db: Db) {
-    super(db);
-    this.#truth = new TruthReader(db);
-  }
 
   /** The answer to an operation of this id; undefined: it is new. */
   readonly answered = this.sql.row<[id: string], AnsweredOperation>(

@@ -67,9 +67,6 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
   readonly sets = new AbsorbedSets(this.db);
   readonly #psetids = new Counter(this.db, 'psetid');
   readonly #places = new Counter(this.db, 'pos');
-  readonly #selectWaiting = this.sql.row<UrlKey, { pos: number; op: 0 | 1; flags: number }>(
-    `SELECT pos, op, flags FROM queued WHERE pos = ${placeOf()}`,
-  );
   readonly #cancelRow = this.sql.changes<[psetid: number, ...url: UrlKey]>(CANCEL_ROW);
   readonly #nameRow = this.sql.run<[psetid: number, ...url: UrlKey, below: number]>(
     `UPDATE queued SET named = ? WHERE pos = ${placeOf()} AND coalesce(named, psetid) < ?`,
@@ -199,7 +196,7 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
     const held = this.stores.content.find(pid, url.curl, url.mimetype);
     if (held === undefined || held.hops === null || held.md5 !== url.md5) return false;
     const waits = [url.mimetype, AS_SERVED].some(
-      mimetype => this.#selectWaiting(pid, url.curl, mimetype) !== undefined,
+      mimetype => this.stores.queue.waiting(pid, url.curl, mimetype) !== undefined,
     );
     if (waits) return false;
     this.stores.content.remove(pid, held, nowS);
@@ -256,7 +253,7 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
     // A url that a person gives.
     if (url.hops === 0 && (url.flags & FLAG_LINKS) !== 0) this.stores.known.askAgain(pid, url.curl);
     if (this.#insert.mayHold(url)) this.#settle(slice, pos);
-    const waiting = this.#selectWaiting(pid, url.curl, url.mimetype);
+    const waiting = this.stores.queue.waiting(pid, url.curl, url.mimetype);
     if (waiting?.op === 1 && (waiting.flags & FLAG_SLOW) === 0) {
       state.duplicate++;
       return;
@@ -364,7 +361,7 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
   /** True if it waits in its owner's name. */
   #isWaiting(pid: number, url: QueuedUrl, toBeFetched: boolean): boolean {
     if (this.#insert.mayHold(url)) this.#insert.flush();
-    const row = this.#selectWaiting(pid, url.curl, url.mimetype);
+    const row = this.stores.queue.waiting(pid, url.curl, url.mimetype);
     return row !== undefined && (row.flags & UNASKED) === 0 && (!toBeFetched || row.op === 1);
   }
 }

@@ -15,8 +15,9 @@
 import type { ContentStore } from '../cache/content.js';
 import type { FailureStore } from '../cache/failures.js';
 import { MOVING } from '../moves/moving.js';
+import { pagesAfter } from '../sqlite/paging.js';
 import { JointStore } from '../sqlite/sql-store.js';
-import { placeOf, type UrlKey } from './folders.js';
+import type { UrlKey } from './folders.js';
 import { CANCEL_ROW } from './row.js';
 import type { QueueReader } from './sets.js';
 
@@ -116,9 +117,6 @@ export class HeldStore extends JointStore<RemovingStores> {
     `SELECT curl, mimetype FROM helddelete WHERE psetid = ? AND (curl, mimetype) > ($curl, $mimetype)
      ORDER BY curl, mimetype LIMIT ?`,
   );
-  readonly #row = this.sql.row<UrlKey, { op: 0 | 1; named: number }>(
-    `SELECT op, coalesce(named, psetid) AS named FROM queued WHERE pos = ${placeOf()}`,
-  );
   readonly #cancel = this.sql.changed<[psetid: number, ...url: UrlKey]>(CANCEL_ROW);
 
   /** Undefined for a provider that was removed. */
@@ -159,22 +157,17 @@ export class HeldStore extends JointStore<RemovingStores> {
     set: { psetid: number; pid: number },
     rows: () => number,
   ): Generator<{ content: number; idle: number }, void> {
-    let after = FIRST;
-    for (;;) {
-      const limit = rows();
-      const page = this.#page(set.psetid, after, limit);
+    for (const page of this.#pages(set.psetid, rows)) {
       const seen = { content: 0, idle: 0 };
       for (const key of page) {
         if (this.stores.content.find(set.pid, key.curl, key.mimetype) !== undefined) seen.content++;
-        else if (this.#row(set.pid, key.curl, key.mimetype)?.op !== 1) {
+        else if (this.stores.queue.waiting(set.pid, key.curl, key.mimetype)?.op !== 1) {
           this.stores.failures.forget(set.pid, key);
           this.unnote(set.psetid, key);
           seen.idle++;
         }
       }
       yield seen;
-      after = page.at(-1) ?? after;
-      if (page.length < limit) return;
     }
   }
 
@@ -218,19 +211,16 @@ export class HeldStore extends JointStore<RemovingStores> {
   /** Looks at what was noted of a held set, a page a step: what later sets named would stay. Nothing is
    * changed. */
   *left({ psetid, pid }: { psetid: number; pid: number }, rows: number): Generator<LeftOver, void> {
-    let after = FIRST;
-    for (let page: Key[] | undefined; page === undefined || page.length === rows;) {
-      page = this.#page(psetid, after, rows);
+    for (const page of this.#pages(psetid, () => rows)) {
       const left = { content: 0, waits: false };
       for (const { curl, mimetype } of page) {
-        const row = this.#row(pid, curl, mimetype);
+        const row = this.stores.queue.waiting(pid, curl, mimetype);
         const content = this.stores.content.find(pid, curl, mimetype);
         if ((row?.named ?? 0) > psetid || (content?.psetid ?? 0) > psetid) continue;
         if (content !== undefined) left.content++;
         else left.waits ||= row?.op === 1;
       }
       yield left;
-      after = page.at(-1) ?? after;
     }
   }
 
@@ -294,8 +284,12 @@ export class HeldStore extends JointStore<RemovingStores> {
   /** Nothing is left of the set's removals. */
   readonly forget = this.sql.run<[psetid: number]>(`DELETE FROM held WHERE psetid = ? AND state <> ${held}`);
 
+  #pages(psetid: number, rows: () => number): Generator<Key[], void> {
+    return pagesAfter((after: Key, limit) => this.#page(psetid, after, limit), FIRST, rows);
+  }
+
   #remove(psetid: number, pid: number, key: Key, nowS: number): boolean {
-    const row = this.#row(pid, key.curl, key.mimetype);
+    const row = this.stores.queue.waiting(pid, key.curl, key.mimetype);
     const content = this.stores.content.find(pid, key.curl, key.mimetype);
     if ((row?.named ?? 0) > psetid || (content?.psetid ?? 0) > psetid) return false;
     const stopped = this.#cancel(psetid, pid, key.curl, key.mimetype);

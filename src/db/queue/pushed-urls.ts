@@ -6,7 +6,7 @@ import { AS_SERVED } from '../../wire/url.js';
 import type { ContentStore, Held } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
 import { JointStore } from '../sqlite/sql-store.js';
-import { placeOf, placesOf, type UrlKey } from './folders.js';
+import { placesOf } from './folders.js';
 import { hasRoomForPushed } from './quota.js';
 import { FLAG_IFABSENT, FLAG_PUSH, FLAG_SLOW, typeAsked, UNASKED, type QueuedUrl } from './row.js';
 import type { QueueReader } from './sets.js';
@@ -21,18 +21,9 @@ export interface PushedRow {
   held: Held | undefined;
 }
 
-interface Waiting {
-  pos: number;
-  op: 0 | 1;
-  flags: number;
-}
-
 export class PushedUrls extends JointStore<{ content: ContentStore; queue: QueueReader; tally: Tally }> {
   readonly #views = this.sql.values<[pid: number, curl: string], number>(
     `SELECT id FROM lccurl WHERE pid = ? AND curl = ? ORDER BY mimetype LIMIT ${MAX_VIEWS}`,
-  );
-  readonly #waiting = this.sql.row<UrlKey, Waiting>(
-    `SELECT pos, op, flags FROM queued WHERE pos = ${placeOf()}`,
   );
   // A request on its way was sent before this happened.
   readonly #again = this.sql.run<[pos: number]>('UPDATE queued SET gen = gen + 1 WHERE pos = ?');
@@ -73,7 +64,7 @@ export class PushedUrls extends JointStore<{ content: ContentStore; queue: Queue
 
   /** True if a row waits, which is fetched as of now then. */
   waits(pid: number, { curl, mimetype, flags: own }: QueuedUrl): boolean {
-    const waiting = this.#waiting(pid, curl, mimetype);
+    const waiting = this.stores.queue.waiting(pid, curl, mimetype);
     if (waiting === undefined) return false;
     const { pos, op, flags } = waiting;
     // One of a door whose pushes are worth little keeps none of another door waiting.

@@ -9,6 +9,7 @@ import type { ContentStore } from '../cache/content.js';
 import type { FailureStore } from '../cache/failures.js';
 import type { Tally } from '../cache/tally.js';
 import { GivenRoots } from '../providers/given-roots.js';
+import { pagesAfter } from '../sqlite/paging.js';
 import { JointStore } from '../sqlite/sql-store.js';
 import type { LeftOver } from './held-removals.js';
 import { NO_FOLDER, placesOf } from './folders.js';
@@ -132,10 +133,9 @@ export class Reconciler extends JointStore<ReconciledStores> {
   }
 
   *#dropRows(pid: number, psetid: number, [from, to]: Range, rows: () => number): Generator<number, void> {
-    for (let page: UnnamedRow[] | undefined, limit = 0; page === undefined || page.length === limit;) {
-      limit = rows();
-      const after: Key = page?.at(-1) ?? from;
-      page = this.#selectUnnamedRows(...between(pid, after, to), psetid, psetid, limit);
+    const read = (after: Key, limit: number) =>
+      this.#selectUnnamedRows(...between(pid, after, to), psetid, psetid, limit);
+    for (const page of pagesAfter(read, from, rows)) {
       if (page.length > 0) {
         this.stores.queue.changed(pid);
         // safeguard: full sets reconciling the queue
@@ -153,10 +153,9 @@ export class Reconciler extends JointStore<ReconciledStores> {
     rows: () => number,
     nowS: () => number,
   ): Generator<number, void> {
-    for (let page: UnnamedContent[] | undefined, limit = 0; page === undefined || page.length === limit;) {
-      limit = rows();
-      const after: Key = page?.at(-1) ?? from;
-      page = this.#selectUnnamedContents(...between(pid, after, to), psetid, psetid, psetid, limit);
+    const read = (after: Key, limit: number) =>
+      this.#selectUnnamedContents(...between(pid, after, to), psetid, psetid, psetid, limit);
+    for (const page of pagesAfter(read, from, rows)) {
       const isKept = psetid === EVERYTHING ? undefined : this.#given.keeperOf(pid);
       const unnamed = isKept === undefined ? page : page.filter(({ furl }) => !isKept(furl));
       for (const { major: curl, minor: mimetype } of unnamed) {

@@ -7,7 +7,6 @@ import type { ContentStore, Held } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
 import { classOf, type SetClass } from '../../wire/origin.js';
 import { JointStore } from '../sqlite/sql-store.js';
-import { placeOf, type UrlKey } from './folders.js';
 import { FurtherSets } from './further-sets.js';
 import { QueueInserter } from './insert.js';
 import { FLAG_OF_CLASS, typeAsked } from './row.js';
@@ -27,7 +26,6 @@ export interface Spoilt {
 export class Refetcher extends JointStore<{ content: ContentStore; queue: QueueReader; tally: Tally }> {
   readonly #insert = new QueueInserter(this.db);
   readonly #sets = new FurtherSets(this.db, { ...this.stores, insert: this.#insert });
-  readonly #waits = this.sql.has<UrlKey>(`SELECT 1 WHERE EXISTS ${placeOf()}`);
   readonly #updateNamed = this.sql.run<[psetid: number, pos: number]>(
     'UPDATE queued SET named = ? WHERE pos = ?',
   );
@@ -68,7 +66,9 @@ export class Refetcher extends JointStore<{ content: ContentStore; queue: QueueR
   }
 
   #enqueue(pid: number, rows: readonly ContentRow[], setClass: SetClass): WaitingSet | undefined {
-    const missing = rows.filter(row => !this.#waits(pid, row.curl, typeAsked(row)));
+    const missing = rows.filter(
+      row => this.stores.queue.waiting(pid, row.curl, typeAsked(row)) === undefined,
+    );
     if (this.stores.tally.use(pid) === undefined) return undefined;
     const flags = FLAG_OF_CLASS[setClass];
     const urls = missing.map(row => {

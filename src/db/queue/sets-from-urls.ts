@@ -8,6 +8,7 @@
  * reads every row.
  */
 import type { Db } from '../sqlite/open.js';
+import { pagesAfter } from '../sqlite/paging.js';
 import { Sql } from '../sqlite/sql-store.js';
 import { lookAtPlaces } from './place-checks.js';
 import { CLASS_OF_ROW } from './row.js';
@@ -131,14 +132,9 @@ function* allRanges(db: Db): Generator<Places, void> {
 
 /** Page by page, along an index. */
 function* completeRanges(db: Db): Generator<Places, void> {
-  const page = new Sql(db).rows<[firstpos: number, psetid: number, limit: number], Places>(
+  const page = new Sql(db).rows<[after: Omit<Places, 'lastpos'>, limit: number], Places>(
     `SELECT psetid, firstpos, max(lastpos) AS lastpos FROM qpsdb
-     WHERE (firstpos, psetid) > (?, ?) GROUP BY firstpos, psetid ORDER BY firstpos, psetid LIMIT ?`,
+     WHERE (firstpos, psetid) > ($firstpos, $psetid) GROUP BY firstpos, psetid ORDER BY firstpos, psetid LIMIT ?`,
   );
-  for (let last: Places | undefined; ;) {
-    const rows: Places[] = page(last?.firstpos ?? -1, last?.psetid ?? -1, PAGE_ROWS);
-    yield* rows;
-    last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE_ROWS) return;
-  }
+  for (const rows of pagesAfter(page, { firstpos: -1, psetid: -1 }, () => PAGE_ROWS)) yield* rows;
 }

@@ -9,7 +9,7 @@ import { ofRank, type SetClass } from '../../wire/origin.js';
 import { LARGE_SET_URLS } from '../../wire/uns-qm.js';
 import { AT_MOST } from '../sqlite/paging.js';
 import { SqlStore } from '../sqlite/sql-store.js';
-import { placesOf, QueueFolders } from './folders.js';
+import { placeOf, placesOf, QueueFolders, type UrlKey } from './folders.js';
 import { ReadAhead } from './read-ahead.js';
 import {
   CLASS_OF_ROW,
@@ -159,6 +159,11 @@ export class QueueReader extends SqlStore {
     const row = this.#selectRow(pos);
     return row && queueRow(row);
   }
+
+  /** The row of a url that waits. */
+  readonly waiting = this.sql.row<UrlKey, { pos: number; op: 0 | 1; flags: number; named: number }>(
+    `SELECT pos, op, flags, coalesce(named, psetid) AS named FROM queued WHERE pos = ${placeOf()}`,
+  );
 
   /** How often a row was announced; undefined when it is gone. */
   readonly generation = this.sql.value<[pos: number], number>('SELECT gen FROM queued WHERE pos = ?');

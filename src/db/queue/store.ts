@@ -2,7 +2,6 @@
  * anything. */
 import { AgeStore } from '../cache/age.js';
 import { ContentStore } from '../cache/content.js';
-import type { DeletionStore } from '../cache/deletions.js';
 import { ErrorStore } from '../cache/errors.js';
 import { FailureStore } from '../cache/failures.js';
 import { FreedStore } from '../cache/freed.js';
@@ -52,33 +51,39 @@ interface StoreRules {
 }
 
 export class QueueStore extends SqlStore {
-  readonly content: ContentStore;
+  readonly #tally = new Tally(this.db);
+  readonly freed = new FreedStore(this.db);
+  readonly visits = new VisitStore(this.db);
+  readonly content = new ContentStore(this.db, {
+    tally: this.#tally,
+    freed: this.freed,
+    visits: this.visits,
+  });
+  readonly deletions = this.content.deletions;
   readonly errors: ErrorStore;
   readonly failures: FailureStore;
-  readonly folders: QueueFolders;
-  readonly deletions: DeletionStore;
-  readonly freed: FreedStore;
+  readonly folders = new QueueFolders(this.db);
   readonly absorb: AbsorbWriter;
   readonly reconciler: Reconciler;
   readonly departures: DepartureStore;
   readonly refetch: Refetcher;
-  readonly moving: MovingStore;
+  readonly moving = new MovingStore(this.db);
   readonly clearing: ClearingStore;
   readonly held: HeldStore;
   readonly known: AbsentPagesStore;
   readonly age: AgeStore;
-  readonly providers: ProviderStore;
+  readonly providers = new ProviderStore(this.db);
   readonly queue: QueueReader;
   readonly results: ResultWriter;
-  readonly robots: RobotsStore;
+  readonly robots = new RobotsStore(this.db);
   readonly slots: SlotStore;
-  readonly stores: StoreRegister;
-  readonly visits: VisitStore;
-  readonly truth: TruthDays;
-  readonly pushes: PushDays;
-  readonly audits: AuditSamples;
-  readonly #scores: TruthReader;
-  readonly #tally: Tally;
+  readonly stores = new StoreRegister(this.db);
+  readonly truth = new TruthDays(this.db);
+  readonly pushes = new PushDays(this.db);
+  readonly audits = new AuditSamples(this.db, { days: this.truth, visits: this.visits });
+  readonly #scores = new TruthReader(this.db);
+  /** Those that write at the end of a transaction, in this order, what they have collected in it. */
+  readonly #collecting: readonly { flush(): void; reset(): void }[];
   readonly #beginTransaction = this.sql.run('BEGIN IMMEDIATE');
   readonly #commitTransaction = this.sql.run('COMMIT');
   readonly #committed: () => void;
@@ -88,17 +93,6 @@ export class QueueStore extends SqlStore {
     super(db);
     this.#committed = rules.committed ?? (() => undefined);
     this.#nowS = rules.nowS;
-    this.#tally = new Tally(db);
-    this.folders = new QueueFolders(db);
-    this.providers = new ProviderStore(db);
-    this.freed = new FreedStore(db);
-    this.visits = new VisitStore(db);
-    this.truth = new TruthDays(db);
-    this.pushes = new PushDays(db);
-    this.#scores = new TruthReader(db);
-    this.audits = new AuditSamples(db, this.truth, this.visits);
-    this.content = new ContentStore(db, this.#tally, this.freed, id => this.visits.forget(id));
-    this.deletions = this.content.deletions;
     this.failures = new FailureStore(db, rules.nowS, rules.failuresKept);
     const noted = { tally: this.#tally, failures: this.failures };
     this.errors = new ErrorStore(db, noted, rules.errorsKept);
@@ -118,16 +112,14 @@ export class QueueStore extends SqlStore {
     this.reconciler = new Reconciler(db, { ...stores, failures });
     this.departures = new DepartureStore(db, { ...stores, reconciler: this.reconciler });
     this.refetch = new Refetcher(db, stores);
-    this.moving = new MovingStore(db);
     this.clearing = new ClearingStore(db, stores);
     const observer = new Observer(
       { visits: this.visits, truth: this.truth, pushes: this.pushes, audits: this.audits, held: this.held },
       rules.gone,
     );
     this.results = new ResultWriter(db, { ...stores, known: this.known, observer }, rules);
-    this.robots = new RobotsStore(db);
     this.slots = new SlotStore(db, stores);
-    this.stores = new StoreRegister(db);
+    this.#collecting = [this.truth, this.pushes, this.errors, this.failures, this.#tally];
   }
 
   /**
@@ -169,24 +161,13 @@ export class QueueStore extends SqlStore {
     this.#beginTransaction();
     try {
       const value = change();
-      this.truth.flush();
-      this.pushes.flush();
-      this.errors.flush();
-      this.failures.flush();
-      this.#tally.flush();
+      for (const store of this.#collecting) store.flush();
       this.#commitTransaction();
       this.audits.committed();
       return value;
     } catch (error) {
-      this.absorb.reset();
-      this.refetch.reset();
-      this.errors.reset();
-      this.failures.reset();
-      this.known.reset();
-      this.truth.reset();
-      this.pushes.reset();
-      this.audits.reset();
-      this.#tally.reset();
+      for (const store of [...this.#collecting, this.absorb, this.refetch, this.known, this.audits])
+        store.reset();
       if (this.db.inTransaction) this.db.exec('ROLLBACK');
       throw storageError(this.db.name, error);
     }

@@ -3,7 +3,6 @@ import { opensAtMs, hoursOfSlots, type Slots } from '../../config/hours.js';
 import { rootsAround, strictRootCheck } from '../../wire/roots.js';
 import { canonicalUrl } from '../../wire/canonical-url.js';
 import type { UrlDoor, UrlLife, UrlLifeRow } from '../../wire/url-life.js';
-import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { AS_SERVED } from '../../wire/url.js';
 import { placesOf } from './folders.js';
@@ -36,7 +35,7 @@ interface Failed {
 type Known = Omit<UrlLife, 'state'>;
 
 export class UrlLives extends SqlStore {
-  readonly #standings: UrlStandings;
+  readonly #standings = new UrlStandings(this.db, MOST_TYPES);
   readonly #withRoots = this.sql.values<[roots: string], number>(
     'SELECT DISTINCT pid FROM proots WHERE root IN (SELECT value FROM json_each(?)) ORDER BY pid',
   );
@@ -62,11 +61,6 @@ export class UrlLives extends SqlStore {
   readonly #set = this.sql.row<[psetid: number], { at: number; uns: string; full: number }>(
     'SELECT at, uns, isfull AS full FROM absorbed WHERE psetid = ?',
   );
-
-  constructor(db: Db) {
-    super(db);
-    this.#standings = new UrlStandings(db, MOST_TYPES);
-  }
 
   /** The life of a url at a provider, or at each with a root around it, ascending. An unknown url is looked
    * for in its canonical form, too. @param pid 0: of each @param stateOf state of a provider, for people */

@@ -39,7 +39,7 @@ const STORE_DB: OwnKind = {
 const syncData = promisify(fdatasync);
 
 export class StoreDatabase extends OwnDatabase {
-  readonly documents: DocumentStore;
+  readonly documents = new DocumentStore(this.db);
   /** The log, which is there as long as the database is open; undefined: nothing is written. */
   readonly #log: number | undefined;
 
@@ -62,7 +62,6 @@ export class StoreDatabase extends OwnDatabase {
   private constructor(path: string, db: Db, log: number | undefined) {
     super(path, STORE_DB, db);
     this.#log = log;
-    this.documents = new DocumentStore(db);
   }
 
   /** Resolves when everything committed before is on disk. When it rejects, the process must end. */

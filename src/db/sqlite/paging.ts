@@ -26,3 +26,22 @@ export function* pagesByNumber<T>(
     after = last;
   }
 }
+
+/**
+ * Pages in the order of a key, the last one perhaps empty.
+ * @param read the first rows after one
+ * @param rows of the next page, asked for when that is read
+ */
+export function* pagesAfter<Key, Row extends Key>(
+  read: (after: Key, limit: number) => Row[],
+  first: Key,
+  rows: () => number,
+): Generator<Row[], void> {
+  for (let after = first; ;) {
+    const limit = rows();
+    const page = read(after, limit);
+    yield page;
+    if (page.length < limit) return;
+    after = page.at(-1) ?? after;
+  }
+}

@@ -9,8 +9,7 @@
  *                             ╰──no second look within NEAR_S of the first──▶ failed: it may have a clock
  */
 import { placesOf } from '../queue/folders.js';
-import type { Db } from '../sqlite/open.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { JointStore } from '../sqlite/sql-store.js';
 import type { TruthDays } from './days.js';
 import type { VisitStore } from './visits.js';
 
@@ -81,9 +80,7 @@ const MOST_COUNTED = 20_000;
 /** Rows in a step of the upkeep. */
 const PAGE_ROWS = 200;
 
-export class AuditSamples extends SqlStore {
-  readonly #days: TruthDays;
-  readonly #visits: VisitStore;
+export class AuditSamples extends JointStore<{ days: TruthDays; visits: VisitStore }> {
   readonly #began = this.sql.row<[pid: number], { auditdue: number; began: number | null }>(
     `SELECT auditdue, (SELECT max(began) FROM audit WHERE audit.pid = pidb.pid) AS began FROM pidb WHERE pid = ?`,
   );
@@ -151,12 +148,6 @@ export class AuditSamples extends SqlStore {
   /** As they are when the transaction that runs is committed. */
   #next = { ...NO_TOTALS };
 
-  constructor(db: Db, days: TruthDays, visits: VisitStore) {
-    super(db);
-    this.#days = days;
-    this.#visits = visits;
-  }
-
   /** A url has been drawn, and waits. The first of an audit lets go of the audit before. */
   drawn(pid: number, held: { id: number; curl: string; mimetype: string }, nowS: number): void {
     const last = this.#began(pid);
@@ -181,13 +172,13 @@ export class AuditSamples extends SqlStore {
       if (look !== 'changed') return this.#second(nowS, pid, url.began, id);
       this.#move(url, failed, nowS);
       if (!isNear) return;
-      this.#visits.noisy(id, nowS + NOISY_S);
-      this.#days.count(pid, nowS, 'noisy');
+      this.stores.visits.noisy(id, nowS + NOISY_S);
+      this.stores.days.count(pid, nowS, 'noisy');
     } else if (look === 'failed' || isNoisy) {
       this.#move(url, failed, nowS);
     } else if (look === 'same') {
       this.#move(url, AUDIT_STATE.true, nowS);
-      this.#days.count(pid, nowS, 'audited');
+      this.stores.days.count(pid, nowS, 'audited');
     } else if (look === 'missing') {
       this.#move(url, drawn, nowS, nowS + HOUR_S);
     } else {
@@ -225,7 +216,7 @@ export class AuditSamples extends SqlStore {
   noticed(pid: number, curl: string, nowS: number): void {
     const changes = this.#notice(pid, curl);
     this.#next.late += changes;
-    for (let i = 0; i < changes; i++) this.#days.count(pid, nowS, 'audited', 'late');
+    for (let i = 0; i < changes; i++) this.stores.days.count(pid, nowS, 'audited', 'late');
   }
 
   /** Settles what waited for a notice for an hour, and gives up what nothing will come of. */
@@ -238,7 +229,7 @@ export class AuditSamples extends SqlStore {
         continue;
       }
       this.#move(url, url.isDead ? dead : silent, nowS);
-      this.#days.count(url.pid, nowS, 'audited', 'silent', ...(url.isDead ? (['dead'] as const) : []));
+      this.stores.days.count(url.pid, nowS, 'audited', 'silent', ...(url.isDead ? (['dead'] as const) : []));
     }
     if (settled.length > 0) {
       this.#watched.clear();
