@@ -16,8 +16,6 @@ interface WrongNumber {
   what: string;
 }
 
-/** Lines of PRAGMA integrity_check that are reported; damage seldom comes alone. */
-const MAX_INTEGRITY_LINES = 20;
 /** Numbers reported of each kind. */
 const MAX_NUMBERS = 1000;
 
@@ -61,12 +59,6 @@ export class FsckLook extends SqlStore {
     } finally {
       this.db.exec('RELEASE look');
     }
-  }
-
-  /** Faults that SQLite finds by itself. */
-  integrity(): string[] {
-    const lines = this.db.pragma(`integrity_check(${MAX_INTEGRITY_LINES})`) as { integrity_check: string }[];
-    return lines.map(line => line.integrity_check).filter(line => line !== 'ok');
   }
 
   /** Rows of lccurl, page by page, in the order of their ids. */

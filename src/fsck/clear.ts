@@ -4,12 +4,13 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { beginClearAnew, integrityOf } from '../db/clear/fsck-look.js';
+import { beginClearAnew } from '../db/clear/fsck-look.js';
 import { CLEAR_DB, CLEAR_KIND, COMMAND_BUSY_MS } from '../db/clear/open.js';
 import { forgetMarks } from '../db/sqlite/marks.js';
 import { isDamage, START_EMPTY, type Db } from '../db/sqlite/open.js';
 import { openOwn, openOwnForReading } from '../db/sqlite/own-database.js';
 import { hasVanished, wentBack } from '../db/sqlite/restored.js';
+import { integrityOf } from '../db/sqlite/row-checks.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { holderOf, tryLock, type Lock } from '../lib/lock.js';
 import { remaining, type Finding } from './types.js';

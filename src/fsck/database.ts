@@ -1,6 +1,6 @@
 /** The database as SQLite itself checks it; one that is damaged is set aside and replaced by a repair. */
-import { FsckLook } from '../db/fsck-look.js';
 import { isDamage, openDatabase, openReadOnly, type Db } from '../db/sqlite/open.js';
+import { integrityOf } from '../db/sqlite/row-checks.js';
 import { canSalvage, NO_PROVIDER, openOrSalvage } from '../db/sqlite/salvage.js';
 import { suspectDatabase } from '../db/sqlite/suspicion.js';
 import { LccError, messageOf } from '../lib/errors.js';
@@ -36,7 +36,7 @@ export function openChecked(
   };
   try {
     const db = repair ? openDatabase(dbPath) : openReadOnly(dbPath);
-    const lines = new FsckLook(db).integrity();
+    const lines = integrityOf(db);
     const isLost = lines.length > 0 && !repair && !canSalvage(dbPath);
     for (const line of lines) finding(line, isLost);
     if (isLost) {

@@ -1,17 +1,9 @@
-/** Questions of lccfsck to clear.db, and its new beginning: the caller has the locks of both daemons then. */
+/** A new beginning of clear.db: the caller has the locks of both daemons then. */
 import type { Db } from '../../lib/sqlite.js';
 import { Sql } from '../sqlite/sql-store.js';
 
-/** Lines of each check of SQLite that are reported; damage seldom comes alone. */
-const MAX_LINES = 20;
 /** Publications between a backup and what was put back in its place are fewer. */
 const SKIPPED_SEQS = 10_000_000;
-
-/** Faults of the file and its indexes that SQLite finds. @throws SQLITE_CORRUPT and its like */
-export function integrityOf(db: Db): string[] {
-  const lines = db.pragma(`integrity_check(${MAX_LINES})`) as { integrity_check: string }[];
-  return lines.map(line => line.integrity_check).filter(line => line !== 'ok');
-}
 
 /**
  * Lets the database begin again with what it knows: other marks, numbers and names that were never given out,

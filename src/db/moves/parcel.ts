@@ -27,10 +27,7 @@ export function pack(from: string, to: string, { pid, src }: { pid: number; src:
     db.pragma('synchronous = OFF');
     db.prepare('ATTACH ? AS home').run(from);
     const bind = { pid, src: String(src) };
-    const fill = (sql: string) => {
-      const statement = db.prepare(sql);
-      statement.run(Object.fromEntries(Object.entries(bind).filter(([name]) => sql.includes(`$${name}`))));
-    };
+    const fill = (sql: string) => void db.prepare(sql).run(bind);
     // Ranges of places are looked for when sets are named.
     for (const numbered of ['places', 'sets'] as const) {
       db.exec(`CREATE TABLE ${numbered}(n INTEGER PRIMARY KEY, old INTEGER NOT NULL UNIQUE)`);

@@ -2,6 +2,7 @@
 import { formatAttribute, unescapeAttribute } from '../../lib/xml/escape.js';
 import type { KeptError, RsErrorsWanted, UrlStanding } from '../../wire/qm-rs.js';
 import type { Db } from '../sqlite/open.js';
+import { SqlStore } from '../sqlite/sql-store.js';
 import { placesOf } from './folders.js';
 
 const MAX_TEXT_LENGTH = 300;
@@ -31,57 +32,63 @@ interface ErrorsWanted {
   from: string;
 }
 
-export class UrlStandings {
-  readonly #statements;
+export class UrlStandings extends SqlStore {
+  readonly #waiting = this.sql.rows<
+    [pid: number, curl: string, most: number],
+    { mimetype: string; tries: number }
+  >(`SELECT mimetype, tries FROM qdb WHERE pos IN ${placesOf()} AND op = 1 ORDER BY mimetype LIMIT ?`);
+  readonly #held = this.sql.rows<
+    [pid: number, curl: string, most: number],
+    { mimetype: string; seq: number; bytes: number; at: number }
+  >(
+    `SELECT mimetype, seq, len AS bytes, fetched_time AS at FROM lccurl WHERE pid = ? AND curl = ?
+     ORDER BY mimetype LIMIT ?`,
+  );
+  // There is no index by curl: one with a browse url of its own is not found.
+  readonly #gone = this.sql.rows<
+    [of: { pid: number; curl: string }],
+    { mimetype: string; seq: number; at: number }
+  >(
+    `SELECT mimetype, seq, deleted_time AS at FROM tombstone
+     WHERE coalesce(burl, curl) = $curl AND pid = $pid AND curl = $curl AND moved = 0 ORDER BY seq DESC LIMIT 1`,
+  );
+  readonly #kept = this.sql.rows<[ErrorsWanted], KeptRow>(
+    `${KEPT} AND code = coalesce($code, code) ${BEGINS}`,
+  );
+  readonly #ofCode = this.sql.rows<[ErrorsWanted], KeptRow>(`${KEPT} AND code = $code ${BEGINS}`);
+  readonly #below = this.sql.rows<[ErrorsWanted], KeptRow>(
+    `${KEPT.replace('FROM pierr', 'FROM pierr INDEXED BY pierr_url')} AND ${BELOW}
+       AND code = coalesce($code, code) ${BEGINS}`,
+  );
+  readonly #areManyBelow = this.sql.number<[{ pid: number; from: string }]>(
+    `SELECT count(*) > ${MOST_SORTED} FROM
+       (SELECT 1 FROM pierr WHERE pid = $pid AND ${BELOW} LIMIT ${MOST_SORTED} + 1)`,
+  );
+  readonly #failed = this.sql.rows<[pid: number, curl: string, most: number], UrlError>(
+    'SELECT mimetype, code, text FROM failure WHERE pid = ? AND curl = ? ORDER BY id DESC LIMIT ?',
+  );
+  readonly #errors = this.sql.rows<[{ pid: number; from: string; to: string; most: number }], UrlError>(
+    `SELECT attrs AS mimetype, code, substr(text, 1, ${MAX_TEXT_LENGTH}) AS text FROM pierr
+     WHERE pid = $pid AND attrs >= $from AND attrs < $to AND cured = 0 ORDER BY errseq DESC LIMIT $most`,
+  );
+  readonly #most: number;
 
   /** @param most rows of each state for one url */
   constructor(db: Db, most: number) {
-    this.#statements = {
-      waiting: db.prepare<[number, string], { mimetype: string; tries: number }>(
-        `SELECT mimetype, tries FROM qdb WHERE pos IN ${placesOf()} AND op = 1 ORDER BY mimetype LIMIT ${most}`,
-      ),
-      held: db.prepare<[number, string], { mimetype: string; seq: number; bytes: number; at: number }>(
-        `SELECT mimetype, seq, len AS bytes, fetched_time AS at FROM lccurl WHERE pid = ? AND curl = ?
-         ORDER BY mimetype LIMIT ${most}`,
-      ),
-      // There is no index by curl: one with a browse url of its own is not found.
-      gone: db.prepare<[string, number, string], { mimetype: string; seq: number; at: number }>(
-        `SELECT mimetype, seq, deleted_time AS at FROM tombstone
-         WHERE coalesce(burl, curl) = ? AND pid = ? AND curl = ? AND moved = 0 ORDER BY seq DESC LIMIT 1`,
-      ),
-      kept: db.prepare<ErrorsWanted, KeptRow>(`${KEPT} AND code = coalesce($code, code) ${BEGINS}`),
-      ofCode: db.prepare<ErrorsWanted, KeptRow>(`${KEPT} AND code = $code ${BEGINS}`),
-      below: db.prepare<ErrorsWanted, KeptRow>(
-        `${KEPT.replace('FROM pierr', 'FROM pierr INDEXED BY pierr_url')} AND ${BELOW}
-           AND code = coalesce($code, code) ${BEGINS}`,
-      ),
-      areManyBelow: db
-        .prepare<{ pid: number; from: string }, number>(
-          `SELECT count(*) > ${MOST_SORTED} FROM
-             (SELECT 1 FROM pierr WHERE pid = $pid AND ${BELOW} LIMIT ${MOST_SORTED} + 1)`,
-        )
-        .pluck(),
-      failed: db.prepare<[number, string], UrlError>(
-        `SELECT mimetype, code, text FROM failure WHERE pid = ? AND curl = ? ORDER BY id DESC LIMIT ${most}`,
-      ),
-      errors: db.prepare<{ pid: number; from: string; to: string }, UrlError>(
-        `SELECT attrs AS mimetype, code, substr(text, 1, ${MAX_TEXT_LENGTH}) AS text FROM pierr
-         WHERE pid = $pid AND attrs >= $from AND attrs < $to AND cured = 0 ORDER BY errseq DESC LIMIT ${most}`,
-      ),
-    };
+    super(db);
+    this.#most = most;
   }
 
   /** Errors that its CP has not received, newest first, then those that it has; nothing is known of one
    * without rows. */
   of(pid: number, curl: string): UrlStanding[] {
-    const { waiting, held, failed } = this.#statements;
     const unreceived = this.unreceived(pid, curl);
     const isNews = ({ mimetype }: { mimetype: string }) =>
       !unreceived.some(error => error.mimetype === mimetype);
     const rows: UrlStanding[] = [
-      ...waiting.all(pid, curl).map(row => ({ ...row, state: 'waiting' as const })),
-      ...held.all(pid, curl).map(row => ({ ...row, state: 'held' as const })),
-      ...[...unreceived, ...failed.all(pid, curl).filter(isNews)].map(row => ({
+      ...this.#waiting(pid, curl, this.#most).map(row => ({ ...row, state: 'waiting' as const })),
+      ...this.#held(pid, curl, this.#most).map(row => ({ ...row, state: 'held' as const })),
+      ...[...unreceived, ...this.#failed(pid, curl, this.#most).filter(isNews)].map(row => ({
         ...row,
         state: 'error' as const,
       })),
@@ -91,25 +98,27 @@ export class UrlStandings {
 
   /** The last removals of the page. */
   gone(pid: number, curl: string): { mimetype: string; seq: number; at: number }[] {
-    return this.#statements.gone.all(curl, pid, curl);
+    return this.#gone({ pid, curl });
   }
 
   /** Errors of a url that its CP has not received, the newest first. */
   unreceived(pid: number, curl: string): UrlError[] {
     const from = `${formatAttribute('curl', curl)} `;
     // A blank, then any attribute.
-    return this.#statements.errors
-      .all({ pid, from, to: `${from.slice(0, -1)}!` })
-      .map(({ mimetype: attrs, ...row }) => ({ ...row, mimetype: attributeOf(attrs, 'mimetype') }));
+    return this.#errors({ pid, from, to: `${from.slice(0, -1)}!`, most: this.#most }).map(
+      ({ mimetype: attrs, ...row }) => ({
+        ...row,
+        mimetype: attributeOf(attrs, 'mimetype'),
+      }),
+    );
   }
 
   /** Errors that a provider has not received, in their order, after one of them. */
   errors(pid: number, { code, prefix = '', ...wanted }: RsErrorsWanted): KeptError[] {
     const from = prefix === '' ? '' : formatAttribute('curl', prefix).slice(0, -1);
-    const { kept, ofCode, below, areManyBelow } = this.#statements;
-    const areFewBelow = from !== '' && areManyBelow.get({ pid, from }) === 0;
-    const statement = areFewBelow ? below : code === undefined ? kept : ofCode;
-    return statement.all({ ...wanted, pid, from, code: code ?? null }).map(({ curl: attrs, ...row }) => ({
+    const areFewBelow = from !== '' && this.#areManyBelow({ pid, from }) === 0;
+    const ask = areFewBelow ? this.#below : code === undefined ? this.#kept : this.#ofCode;
+    return ask({ ...wanted, pid, from, code: code ?? null }).map(({ curl: attrs, ...row }) => ({
       ...row,
       curl: attributeOf(attrs, 'curl'),
       mimetype: attributeOf(attrs, 'mimetype'),

@@ -19,6 +19,15 @@ export function requireSound(db: Db): void {
   if (found !== 'ok') throw corrupt(found);
 }
 
+/** Lines of PRAGMA integrity_check that are reported; damage seldom comes alone. */
+const MAX_INTEGRITY_LINES = 20;
+
+/** Faults of a database and its indexes that SQLite finds by itself. @throws SQLITE_CORRUPT and its like */
+export function integrityOf(db: Db): string[] {
+  const lines = db.pragma(`integrity_check(${MAX_INTEGRITY_LINES})`) as { integrity_check: string }[];
+  return lines.map(line => line.integrity_check).filter(line => line !== 'ok');
+}
+
 export function isText(value: unknown): boolean {
   return typeof value === 'string';
 }

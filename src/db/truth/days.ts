@@ -1,5 +1,6 @@
 /** Counts of providers' announcements, by day (table truth). Those of a transaction are written at its end,
  * one row a provider and day. */
+import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { weightOf, type TruthCounts } from './score.js';
 
@@ -46,44 +47,72 @@ export function dateOf(day: number): string {
   return new Date(day * DAY_S * 1000).toISOString().slice(0, 10);
 }
 
-interface Pending {
-  pid: number;
-  day: number;
-  counts: DayCounts;
+/** Counts by provider and day in a table. Those of a transaction are written at its end, one row a key. */
+export abstract class DailyStore<
+  Key extends { pid: number; day: number },
+  Name extends string,
+> extends SqlStore {
+  readonly #none: Record<Name, number>;
+  readonly #upsert;
+  readonly #deleteOld;
+  readonly #pending = new Map<string, Key & Record<Name, number>>();
+
+  /** @param keys columns of its key @param names columns of what is counted */
+  constructor(db: Db, table: string, keys: readonly (keyof Key & string)[], names: readonly Name[]) {
+    super(db);
+    this.#none = Object.fromEntries(names.map(name => [name, 0])) as Record<Name, number>;
+    const columns = [...keys, ...names];
+    this.#upsert = this.sql.run<[Key & Record<Name, number>]>(
+      `INSERT INTO ${table}(${columns.join()}) VALUES (${columns.map(name => `$${name}`).join()})
+       ON CONFLICT DO UPDATE SET ${names.map(name => `${name} = ${name} + $${name}`).join()}`,
+    );
+    this.#deleteOld = this.sql.run<[day: number]>(`DELETE FROM ${table} WHERE day <= ?`);
+  }
+
+  protected add(key: Key, what: readonly Name[]): void {
+    const id = Object.values(key).join(' ');
+    const pending = this.#pending.get(id) ?? { ...key, ...this.#none };
+    this.#pending.set(id, pending);
+    const counts: Record<Name, number> = pending;
+    for (const name of what) counts[name]++;
+  }
+
+  /** Counts that are too old to be kept go. */
+  forgetOld(nowS: number): void {
+    this.#deleteOld(dayOf(nowS) - KEPT_DAYS);
+  }
+
+  /** Call it last in the transaction. */
+  flush(): void {
+    for (const counts of this.#pending.values()) this.#upsert(counts);
+    this.reset();
+  }
+
+  /** The transaction was rolled back. */
+  reset(): void {
+    this.#pending.clear();
+  }
 }
 
-const ADDED = COUNTED.map(name => `${name} = ${name} + $${name}`).join(', ');
-
-export class TruthDays extends SqlStore {
-  readonly #upsert = this.sql.run<[DayCounts & { pid: number; day: number }]>(
-    `INSERT INTO truth(pid, day, ${COUNTED.join(', ')}) VALUES ($pid, $day, ${COUNTED.map(name => `$${name}`).join(', ')})
-     ON CONFLICT(pid, day) DO UPDATE SET ${ADDED}`,
-  );
+export class TruthDays extends DailyStore<{ pid: number; day: number }, keyof DayCounts> {
   readonly #selectRecent = this.sql.row<[pid: number, day: number], { removed: number; keptback: number }>(
     `SELECT coalesce(sum(removed), 0) AS removed, coalesce(sum(keptback), 0) AS keptback FROM truth
      WHERE pid = ? AND day >= ?`,
   );
-  readonly #deleteOld = this.sql.run<[day: number]>('DELETE FROM truth WHERE day <= ?');
-  readonly #pending = new Map<string, Pending>();
 
-  /** Counts one. Inside a transaction. */
+  constructor(db: Db) {
+    super(db, 'truth', ['pid', 'day'], COUNTED);
+  }
+
+  /** Counts one of each. Inside a transaction. */
   count(pid: number, nowS: number, ...what: (keyof DayCounts)[]): void {
-    const day = dayOf(nowS);
-    const key = `${pid} ${day}`;
-    const pending = this.#pending.get(key) ?? { pid, day, counts: { ...NONE } };
-    this.#pending.set(key, pending);
-    for (const name of what) pending.counts[name]++;
+    this.add({ pid, day: dayOf(nowS) }, what);
   }
 
   /** Pages of a provider found gone today and yesterday, and those of them that stay. */
   gone(pid: number, nowS: number): { removed: number; keptback: number } {
     this.flush();
     return this.#selectRecent(pid, dayOf(nowS) - 1) ?? { removed: 0, keptback: 0 };
-  }
-
-  /** Counts that are too old to be kept go. */
-  forgetOld(nowS: number): void {
-    this.#deleteOld(dayOf(nowS) - KEPT_DAYS);
   }
 
   /** The score lowers a provider's priority by one. @returns false where it is as low as can be, or is so
@@ -96,17 +125,6 @@ export class TruthDays extends SqlStore {
   readonly restore = this.sql.changed<[pid: number]>(
     'UPDATE pidb SET priority = min(2, priority + 1), truthmode = 1 WHERE pid = ? AND truthmode = 2',
   );
-
-  /** Call it last in the transaction. */
-  flush(): void {
-    for (const { pid, day, counts } of this.#pending.values()) this.#upsert({ pid, day, ...counts });
-    this.reset();
-  }
-
-  /** The transaction was rolled back. */
-  reset(): void {
-    this.#pending.clear();
-  }
 }
 
 /** Counts of several days, each worth half of what it was worth 30 days before. */

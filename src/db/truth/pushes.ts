@@ -1,8 +1,8 @@
 /** Counts of what pushes were worth, by provider, day and door (table pushday), and the score of each door:
  * what strangers say by one costs the others nothing. They are apart from what an owner's announcements are
  * worth (docs/design/push.md). */
-import { SqlStore } from '../sqlite/sql-store.js';
-import { dateOf, dayOf, KEPT_DAYS } from './days.js';
+import type { Db } from '../sqlite/open.js';
+import { DailyStore, dateOf, dayOf } from './days.js';
 
 /** Door that a push came by: IndexNow, or a feed. */
 export type PushedBy = 'indexnow' | 'feed';
@@ -40,27 +40,18 @@ export interface ShownPushes {
   days: ({ day: string; door: PushedBy } & Omit<PushCounts, 'failed'>)[];
 }
 
-const NONE: PushCounts = { fetched: 0, changed: 0, same: 0, gone: 0, failed: 0 };
-
-export class PushDays extends SqlStore {
-  readonly #upsert = this.sql.run<[PushDay]>(
-    `INSERT INTO pushday(pid, day, door, ${COUNTED.join(', ')}) VALUES ($pid, $day, $door, ${COUNTED.map(name => `$${name}`).join(', ')})
-     ON CONFLICT(pid, day, door) DO UPDATE SET ${COUNTED.map(name => `${name} = ${name} + $${name}`).join(', ')}`,
-  );
+export class PushDays extends DailyStore<{ pid: number; day: number; door: PushedBy }, keyof PushCounts> {
   readonly #select = this.sql.rows<[pid: number, day: number], PushDay>(
     `SELECT pid, day, door, ${COUNTED.join(', ')} FROM pushday WHERE pid = ? AND day > ? ORDER BY day DESC, door DESC`,
   );
-  readonly #deleteOld = this.sql.run<[day: number]>('DELETE FROM pushday WHERE day <= ?');
-  readonly #pending = new Map<string, PushDay>();
+
+  constructor(db: Db) {
+    super(db, 'pushday', ['pid', 'day', 'door'], COUNTED);
+  }
 
   /** Counts one. Inside a transaction. */
   count(pid: number, door: PushedBy, look: PushLook, nowS: number): void {
-    const day = dayOf(nowS);
-    const key = `${pid} ${day} ${door}`;
-    const pending = this.#pending.get(key) ?? { pid, day, door, ...NONE };
-    this.#pending.set(key, pending);
-    pending.fetched++;
-    if (look !== 'busy') pending[look]++;
+    this.add({ pid, day: dayOf(nowS), door }, look === 'busy' ? ['fetched'] : ['fetched', look]);
   }
 
   /** Worth of a provider's pushes. */
@@ -74,22 +65,6 @@ export class PushDays extends SqlStore {
   /** True if its pushes by a door wait. */
   isSlow(pid: number, door: PushedBy, nowS: number): boolean {
     return scoreOf(this.#select(pid, dayOf(nowS) - MOST_DAYS), door).slow;
-  }
-
-  /** Counts that are too old to be kept go. */
-  forgetOld(nowS: number): void {
-    this.#deleteOld(dayOf(nowS) - KEPT_DAYS);
-  }
-
-  /** Call it last in the transaction. */
-  flush(): void {
-    for (const day of this.#pending.values()) this.#upsert(day);
-    this.reset();
-  }
-
-  /** The transaction was rolled back. */
-  reset(): void {
-    this.#pending.clear();
   }
 }
 

@@ -60,7 +60,7 @@ test('errors of a code, below an address, and their numbers are read from an ind
   assert.deepEqual(new UrlStandings(db, 4).errors(PID, { after: 0, limit: 1 }), []);
   readErrorCodes(db, PID);
   db.prepare = prepare;
-  const values = { pid: 1, after: 1, limit: 1, code: 1, from: 'x', to: 'y' };
+  const values = { pid: 1, after: 1, limit: 1, code: 1, from: 'x', to: 'y', most: 1 };
   const plans = asked
     .filter(sql => sql.includes('FROM pierr'))
     .map(sql =>
