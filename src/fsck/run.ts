@@ -168,7 +168,7 @@ export async function runFsck(options: FsckOptions, talk: FsckTalk): Promise<Fsc
 
 function repairsOf(db: Db, { nowMs, shard }: FsckOptions): Repairs {
   const nowS = () => Math.floor(nowMs() / 1000);
-  const store = new QueueStore(db, { mtimeOf: text => text, nowS });
+  const store = new QueueStore(db, { nowS });
   return new Repairs(db, store, nowS, shard);
 }
 

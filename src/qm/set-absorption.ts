@@ -14,17 +14,14 @@
  * same time.
  */
 import { countsOf, type SetCounts, type SetState } from '../db/queue/absorbed.js';
-import type { UrlReading } from '../db/queue/offered-set.js';
 import { isLarge, type WaitingSet } from '../db/queue/sets.js';
 import type { GroupCommit } from '../lib/group-commit.js';
 import { transitions, type StateOf } from '../lib/states.js';
 import { step } from '../lib/steps.js';
-import { resolveUrl } from '../wire/urlprefix.js';
 import type { SetHead } from '../wire/uns-qm.js';
 import type { UrlRecord } from '../wire/url.js';
 import { closeSet, giveUpSet, showSet } from './close-set.js';
 import { fuseLimit, holdRemovals, isWithinFuse, mayExceedFuse } from './fuse.js';
-import { mtimeOf } from '../wire/mtime.js';
 import { kindOf } from './set-kind.js';
 import { isLater, passOver, whyRefused, type SetRefusal } from './set-order.js';
 import { Slice } from './slice.js';
@@ -54,7 +51,6 @@ export class SetAbsorption {
   readonly #uns: string;
   readonly #head: SetHead;
   readonly #release: () => void;
-  readonly #reading: UrlReading;
   readonly #full: boolean;
   readonly #kind;
   /** Made beside it in the transaction that is under way. */
@@ -87,7 +83,6 @@ export class SetAbsorption {
     this.#head = head;
     this.#release = release;
     this.#full = head.set === 'full' && head.origin === undefined;
-    this.#reading = { resolve: url => resolveUrl(head.urlprefix, url), mtimeOf };
     // safeguard: memory of what was absorbed
     this.#state = options.store.absorb.sets.find(uns, head.entry);
     this.#kind = kindOf(options.store, head, this.#state, this.#nowS());
@@ -198,7 +193,7 @@ export class SetAbsorption {
     const state = this.#state === undefined ? this.#begin() : { ...this.#state };
     const isInside = store.providers.insideOf(this.#head.pid);
     const of = { full: this.#full, withheld: this.#withheld, ...this.#kind, isLast, isInside };
-    this.#beside = store.absorb.apply(state, of, this.#slice, this.#reading, this.#nowS());
+    this.#beside = store.absorb.apply(state, of, this.#slice, this.#head.urlprefix, this.#nowS());
     return state;
   }
 

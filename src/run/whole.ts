@@ -7,7 +7,7 @@ import { field, gauge, gaugeOf, listOf, type Figures, type Metric, type Status }
 import type { Look } from '../daemon/ask.js';
 import { countSilent, readRhythms } from '../db/providers/silence.js';
 import type { Db } from '../db/sqlite/open.js';
-import { readWhole } from '../db/whole.js';
+import { readWhole } from '../db/queue/shape.js';
 import type { Home } from '../config/home.js';
 import { spaceOf } from '../lib/disk-space.js';
 import type { Sampled } from '../web/metrics.js';

@@ -13,7 +13,6 @@ import { Housekeeping } from '../../src/qm/housekeeping.js';
 import { retryRule } from '../../src/qm/retries.js';
 import { DecidedRemovals } from '../../src/qm/housekeeping/decided-removals.js';
 import { silentLog } from '../../src/lib/log.js';
-import { mtimeOf } from '../../src/wire/mtime.js';
 import type { ManualClock } from '../support/manual-clock.js';
 import type { Setting } from './history.js';
 
@@ -47,7 +46,7 @@ export class Life {
       this.crashed = true;
       return false;
     };
-    this.store = new QueueStore(db, { errorsKept, retries: retryRule(retries), mtimeOf, nowS });
+    this.store = new QueueStore(db, { errorsKept, retries: retryRule(retries), nowS });
     const duty = new DutyCycle<number>(own);
     this.dispatcher = new Dispatcher({
       duty,

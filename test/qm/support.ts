@@ -18,7 +18,6 @@ import { GonePages } from '../../src/qm/gone-pages-fuse.js';
 import { retryRule } from '../../src/qm/retries.js';
 import type { SetRefusal } from '../../src/qm/set-absorption.js';
 import type { FetchDone, FetchFailed, FetchOk, FetchUnchanged } from '../../src/wire/fetch.js';
-import { mtimeOf } from '../../src/wire/mtime.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import { AS_SERVED, type UrlRecord } from '../../src/wire/url.js';
 import { ManualClock } from '../support/manual-clock.js';
@@ -72,7 +71,6 @@ export class Bench {
       retries: retryRule(this.#options.retries ?? 3),
       ...(this.#options.knownUrls !== undefined && { knownUrls: this.#options.knownUrls }),
       ...(this.#options.failuresKept !== undefined && { failuresKept: this.#options.failuresKept }),
-      mtimeOf,
       nowS: () => Math.floor(this.clock.nowMs() / 1000),
       ...(this.#options.fuse && { gone: new GonePages(this.#options.fuse, this.clock, silentLog) }),
     });

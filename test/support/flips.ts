@@ -9,7 +9,6 @@ import { noteFailure } from '../../src/db/sqlite/suspicion.js';
 import { LccError, messageOf } from '../../src/lib/errors.js';
 import { silentLog } from '../../src/lib/log.js';
 import { retryRule } from '../../src/qm/retries.js';
-import { mtimeOf } from '../../src/wire/mtime.js';
 
 const PAGE_BYTES = 4096;
 /** Starts after which a Queue Manager must have come through: damage met, checked, salvaged. */
@@ -72,7 +71,6 @@ export function storeOf(db: Db): QueueStore {
   return new QueueStore(db, {
     errorsKept: 1000,
     retries: retryRule(1),
-    mtimeOf,
     nowS: () => 1,
   });
 }

@@ -17,7 +17,6 @@ import { silentLog, type Log } from '../../src/lib/log.js';
 import { Adoptions } from '../../src/qm/moves/adoptions.js';
 import { Mover } from '../../src/qm/moves/mover.js';
 import { Intake } from '../../src/qm/intake.js';
-import { mtimeOf } from '../../src/wire/mtime.js';
 import type { AdoptRequest } from '../../src/wire/upkeep.js';
 import { newDatabase } from './new-database.js';
 
@@ -85,7 +84,7 @@ export function openHome(dir: string, shard: number, { isAway = false, warned }:
   const db = newDatabase(join(home, 'lcc.db'));
   raiseCounters(db, shard);
   const nowS = () => Math.floor(clock.nowMs() / 1000);
-  const store = new QueueStore(db, { errorsKept: 1000, mtimeOf, nowS });
+  const store = new QueueStore(db, { errorsKept: 1000, nowS });
   const fail = (error: unknown): void => {
     throw error;
   };

@@ -1,8 +1,7 @@
 /** The row whose content a file of the store is, as of now: every look-up sees what was committed last. */
-import { openReadOnly } from '../sqlite/open.js';
-import { SqlStore } from '../sqlite/sql-store.js';
+import { LccReader } from '../sqlite/lcc-reader.js';
 
-export class FileOwners extends SqlStore {
+export class FileOwners extends LccReader {
   readonly #selectOwner = this.sql.value<[fileid: string, machineid: string], string>(
     'SELECT coalesce(burl, curl) FROM lccurl WHERE fetched_fileid = ? AND fetched_machineid = ?',
   );
@@ -10,7 +9,7 @@ export class FileOwners extends SqlStore {
 
   /** @throws LccError as `openReadOnly` */
   constructor(path: string, machineId: string) {
-    super(openReadOnly(path));
+    super(path);
     this.#machineId = machineId;
   }
 
@@ -18,9 +17,5 @@ export class FileOwners extends SqlStore {
   burlOf(fileid: string): string | undefined {
     const burl = this.#selectOwner(fileid, this.#machineId);
     return burl === '' ? undefined : burl;
-  }
-
-  close(): void {
-    this.db.close();
   }
 }

@@ -1,8 +1,12 @@
-/** Providers as operators list them: a page of those that match, and the ones to look at. */
-import { MAX_SETS_SHOWN, type RsProviderPage, type RsProviderRow } from '../../wire/rs-looks.js';
+/** Providers as operators list them: a page of those that match, the ones to look at, and their last sets. */
+import {
+  MAX_SETS_SHOWN,
+  type RsProviderPage,
+  type RsProviderRow,
+  type TakenSet,
+} from '../../wire/rs-looks.js';
 import type { Db } from '../sqlite/open.js';
 import { Sql } from '../sqlite/sql-store.js';
-import { takenSetsIn } from './taken-sets.js';
 
 interface Row extends Omit<RsProviderRow, 'enabled' | 'paused' | 'crawled' | 'sets'> {
   enabled: number;
@@ -57,4 +61,14 @@ function shownIn(db: Db, rows: readonly Row[]): RsProviderRow[] {
     crawled: row.crawled !== 0,
     sets: setsOf(row.pid, MAX_SETS_SHOWN),
   }));
+}
+
+/** @returns the last ones of a provider, the newest first */
+export function takenSetsIn(db: Db): (pid: number, limit: number) => TakenSet[] {
+  return new Sql(db).rows<[pid: number, limit: number], TakenSet>(
+    `SELECT psetid, at, isfull, complete,
+       EXISTS(SELECT 1 FROM held WHERE held.psetid = absorbed.psetid AND held.state = 1) AS held,
+       queued, duplicate, unchanged, deleted
+     FROM absorbed WHERE pid = ? ORDER BY psetid DESC LIMIT ?`,
+  );
 }

@@ -19,7 +19,7 @@ import {
   type ProviderTerms,
 } from './pidb.js';
 import { GivenRoots, type GivenRoot } from './given-roots.js';
-import { takenSetsIn } from './taken-sets.js';
+import { takenSetsIn } from './listing.js';
 
 interface AnsweredOperation {
   digest: string;

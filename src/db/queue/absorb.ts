@@ -27,7 +27,7 @@ import { placeOf, type UrlKey } from './folders.js';
 import type { HeldStore } from './held-removals.js';
 import { FurtherSets } from './further-sets.js';
 import { QueueInserter } from './insert.js';
-import type { OfferedSet, SetKindRules, AppliedSlice, UrlReading } from './offered-set.js';
+import type { OfferedSet, SetKindRules, AppliedSlice } from './offered-set.js';
 import { PushedUrls, type PushedRow } from './pushed-urls.js';
 import { EarlierSets, IntakeQuota } from './quota.js';
 import type { AbsentPagesStore } from './absent-pages.js';
@@ -104,7 +104,7 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
     state: SetState,
     { full, withheld, isLast, class: setClass, flags = 0, isInside }: SetKindRules,
     records: Iterable<UrlRecord>,
-    reading: UrlReading,
+    urlprefix: string,
     nowS: number,
   ): WaitingSet | undefined {
     const { pid } = state;
@@ -118,7 +118,6 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
     const slice: AppliedSlice = {
       state,
       full,
-      withheld,
       nowS,
       summed: false,
       isUnasked: setClass !== 0,
@@ -131,7 +130,7 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
     const holdsContent = (use?.filesused ?? 0) > 0;
     let pos = slice.mark;
     for (const record of records) {
-      const url = queuedUrl(record, reading.resolve, reading.mtimeOf, FLAG_OF_CLASS[setClass] | flags);
+      const url = queuedUrl(record, urlprefix, FLAG_OF_CLASS[setClass] | flags);
       const isOutside = isInside?.(url.furl ?? url.curl) === false;
       if (isWatched) this.stores.audits.noticed(pid, url.curl, nowS);
       if (setClass !== 0) {

@@ -1,4 +1,4 @@
-/** A set as it is taken: how a UNS offers it, how its urls are read, and those that are being applied. */
+/** A set as it is taken: how a UNS offers it, and its urls that are being applied. */
 import type { SetClass } from '../../wire/origin.js';
 import type { SetState } from './absorbed.js';
 import type { IntakeQuota } from './quota.js';
@@ -32,18 +32,10 @@ export interface SetKindRules {
   isInside: ((url: string) => boolean) | undefined;
 }
 
-export interface UrlReading {
-  /** Puts the set's urlprefix in front of urls without a scheme. */
-  resolve: (url: string) => string;
-  /** Reads any form of mtime; undefined when it is none. */
-  mtimeOf: (text: string) => string | undefined;
-}
-
 /** The urls being applied: those before `mark` are counted, `submitted` since then. */
 export interface AppliedSlice {
   state: SetState;
   full: boolean;
-  withheld: boolean;
   nowS: number;
   /** True if what earlier sets need is no mere bound. */
   summed: boolean;

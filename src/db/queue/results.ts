@@ -6,6 +6,7 @@
 import { canonicalUrl } from '../../wire/canonical-url.js';
 import { LEAVES_ROOTS, OUTSIDE_ROOTS, quotaText, ROBOTS_FORBID } from '../../wire/codes.js';
 import { AS_SERVED } from '../../wire/url.js';
+import { mtimeOf } from '../../wire/mtime.js';
 import { MIMETYPE } from '../../wire/url-check.js';
 import type { FetchDone, FetchFailed, FetchOk, FetchRedirect } from '../../wire/fetch.js';
 import { beliefConfirmed } from '../cache/as-announced.js';
@@ -85,17 +86,11 @@ interface ResultStores {
 export class ResultWriter extends JointStore<ResultStores> {
   /** Left out: none is. */
   readonly retries: RetryRule;
-  readonly #mtimeOf: (text: string) => string | undefined;
   readonly #countTry = this.sql.run<[pos: number]>('UPDATE queued SET tries = tries + 1 WHERE pos = ?');
 
-  constructor(
-    db: Db,
-    stores: ResultStores,
-    { retries = NO_RETRIES, mtimeOf }: { retries?: RetryRule; mtimeOf: (text: string) => string | undefined },
-  ) {
+  constructor(db: Db, stores: ResultStores, retries = NO_RETRIES) {
     super(db, stores);
     this.retries = retries;
-    this.#mtimeOf = mtimeOf;
   }
 
   /** Applies one result; undefined when nothing was asked for because the row had been deleted before its
@@ -349,7 +344,7 @@ export class ResultWriter extends JointStore<ResultStores> {
     return {
       md5: result.md5,
       len: result.len,
-      mtime: mtime ?? (modified === undefined ? null : (this.#mtimeOf(modified) ?? null)),
+      mtime: mtime ?? (modified === undefined ? null : (mtimeOf(modified) ?? null)),
       isOlder: mtime !== null && modified !== undefined && this.#servedMs(modified) < Date.parse(mtime),
       etag: result.etag ?? null,
       lastmodified: lastModified ?? null,
@@ -365,7 +360,7 @@ export class ResultWriter extends JointStore<ResultStores> {
   /** NaN for what is no time. What ends like an HTTP date is read by V8 in an eighth of the time: this is
    * done for every url. */
   #servedMs(text: string): number {
-    return Date.parse(text.endsWith(' GMT') ? text : (this.#mtimeOf(text) ?? ''));
+    return Date.parse(text.endsWith(' GMT') ? text : (mtimeOf(text) ?? ''));
   }
 
   #free({ machineId, fileId }: FetchOk): void {

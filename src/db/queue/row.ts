@@ -3,7 +3,8 @@ import type { UrlRecord } from '../../wire/url.js';
 import type { Claim, Held, Said } from '../cache/held.js';
 import type { SetClass } from '../../wire/origin.js';
 import { AS_SERVED } from '../../wire/url.js';
-import { isPrintable, printedOf, secondsOfPrinted } from '../../wire/mtime.js';
+import { isPrintable, mtimeOf, printedOf, secondsOfPrinted } from '../../wire/mtime.js';
+import { resolveUrl } from '../../wire/urlprefix.js';
 import { corrupt, isInteger, isIntegerOrNull, isText, isTextOrNull } from '../sqlite/row-checks.js';
 import { placeOf } from './folders.js';
 
@@ -248,17 +249,9 @@ export function secondsOf(mtime: string | null): number | null {
   return mtime === null ? null : secondsOfPrinted(mtime);
 }
 
-/**
- * @param resolve puts the set's urlprefix in front of urls without a scheme @param mtimeOf reads any form of
- * mtime
- * @param origin flag of its set, 0: its owner's, which has no hops
- */
-export function queuedUrl(
-  record: UrlRecord,
-  resolve: (url: string) => string,
-  mtimeOf: (text: string) => string | undefined,
-  origin = 0,
-): QueuedUrl {
+/** @param urlprefix of its set @param origin flag of its set, 0: its owner's, which has no hops */
+export function queuedUrl(record: UrlRecord, urlprefix: string, origin = 0): QueuedUrl {
+  const resolve = (url: string) => resolveUrl(urlprefix, url);
   return {
     curl: resolve(record.curl),
     mimetype: record.mimetype,

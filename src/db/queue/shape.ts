@@ -272,3 +272,23 @@ const REMARKABLE = `nurlproc > 0 OR paused <> 0 OR backoffuntil > $nowS OR fulls
 const PROVIDER_COLUMNS = `pid, nurlproc AS waiting, paused, enabled, timeofday, backoffs, backoffuntil, ${DUE_AT} AS dueat, fullsetwanted,
   nurlerrs AS errors, (SELECT coalesce(sum(urls), 0) FROM held WHERE held.pid = pidb.pid AND state = ${HELD_STATE.held}) AS held,
   pid IN (${MOVING}) AS moving`;
+
+/** An LCC in a few numbers: from the counters of its providers, whatever it holds. */
+interface WholeCounts {
+  providers: number;
+  /** Pages held, and their bytes. */
+  pages: number;
+  bytes: number;
+  /** Urls queued. */
+  waiting: number;
+  /** When the set of the first of them was absorbed; seconds since 1970, 0: none waits. */
+  oldest: number;
+}
+
+export function readWhole(db: Db): WholeCounts {
+  const counts = new Sql(db).row<[], Omit<WholeCounts, 'oldest'>>(
+    `SELECT count(*) AS providers, coalesce(sum(filesused), 0) AS pages, coalesce(sum(spaceused), 0) AS bytes,
+       coalesce(sum(nurlproc), 0) AS waiting FROM pidb`,
+  )() ?? { providers: 0, pages: 0, bytes: 0, waiting: 0 };
+  return { ...counts, oldest: oldestWaiting(db) };
+}

@@ -41,8 +41,6 @@ interface StoreRules {
   knownUrls?: number;
   /** Left out: no url is tried again. */
   retries?: RetryRule;
-  /** Reads any form of mtime and gives RFC 3339; undefined when it is none. */
-  mtimeOf: (text: string) => string | undefined;
   nowS: () => number;
   /** Left out: what a scan finds gone goes, however much. */
   gone?: GoneRules;
@@ -117,7 +115,7 @@ export class QueueStore extends SqlStore {
       { visits: this.visits, truth: this.truth, pushes: this.pushes, audits: this.audits, held: this.held },
       rules.gone,
     );
-    this.results = new ResultWriter(db, { ...stores, known: this.known, observer }, rules);
+    this.results = new ResultWriter(db, { ...stores, known: this.known, observer }, rules.retries);
     this.slots = new SlotStore(db, stores);
     this.#collecting = [this.truth, this.pushes, this.errors, this.failures, this.#tally];
   }

@@ -19,7 +19,6 @@ import { GonePages } from '../gone-pages-fuse.js';
 import { LogBrake } from '../log-brake.js';
 import { retryRule } from '../retries.js';
 import { SetPlaces } from '../housekeeping/set-places.js';
-import { mtimeOf } from '../../wire/mtime.js';
 
 /** A disk with less is full, though no commit fails for the moment. */
 const SOME_ROOM_BYTES = 64 * 1024;
@@ -88,7 +87,6 @@ export function openStore(
     },
     retries: retryRule(settings.qm.retries),
     gone: gonePages,
-    mtimeOf,
     nowS: () => Math.floor(clock.nowMs() / 1000),
   });
   const hasRoom = () => roomlessness(home.dir, SOME_ROOM_BYTES) === undefined;

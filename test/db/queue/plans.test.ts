@@ -24,7 +24,6 @@ test('no statement reads more of the queue or of the content than it asks for', 
   };
   const store = new QueueStore(db, {
     errorsKept: 1,
-    mtimeOf: text => text,
     nowS: () => 0,
   });
   db.prepare = prepare;
