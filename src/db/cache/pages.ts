@@ -121,29 +121,19 @@ export class Pages {
 }
 
 /** The mimetypes of all rows that are shown under a URL, or were at some time since the stream began. */
-export class TypesUnder {
-  readonly #types;
-  readonly #providers: Providers;
-
-  constructor(statements: Statements, selection: Selection, providers: Providers) {
-    this.#providers = providers;
-    const conditions = new Conditions(selection);
-    const identity = conditions.identity();
-    const sinceSeq = conditions.bind('sinceSeq', selection.streamSinceSeq ?? selection.sinceSeq ?? 0);
-    this.#types = bound(
-      statements
-        .prepare<[object], string>(
-          `SELECT DISTINCT mimetype FROM (${shownUnder('mimetype', identity)} UNION ALL
-           SELECT mimetype FROM tombstone WHERE coalesce(burl, curl) = $burl AND seq > ${sinceSeq} AND ${identity})`,
-        )
-        .pluck(),
-      conditions.values,
-    );
-  }
-
-  of(burl: string): string[] {
-    return this.#types({ burl, pids: JSON.stringify(this.#providers.of(burl)) });
-  }
+export function typesUnder(
+  statements: Statements,
+  selection: Selection,
+  providers: Providers,
+  burl: string,
+): string[] {
+  const conditions = new Conditions(selection);
+  const identity = conditions.identity();
+  const sinceSeq = conditions.bind('sinceSeq', selection.streamSinceSeq ?? selection.sinceSeq ?? 0);
+  const sql = `SELECT DISTINCT mimetype FROM (${shownUnder('mimetype', identity)} UNION ALL
+    SELECT mimetype FROM tombstone WHERE coalesce(burl, curl) = $burl AND seq > ${sinceSeq} AND ${identity})`;
+  const values = { ...conditions.values, burl, pids: JSON.stringify(providers.of(burl)) };
+  return statements.prepare<[object], string>(sql).pluck().all(values);
 }
 
 /** Rows under $burl. One without a browse URL of its own is found by its curl, in each provider that can have

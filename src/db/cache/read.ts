@@ -8,7 +8,7 @@ import { purgedOf } from '../sqlite/counters.js';
 import { readStoreMark } from '../names/store-mark.js';
 import { corrupt } from '../sqlite/row-checks.js';
 import { COLUMNS, type ColumnName, type ColumnValue } from './fields.js';
-import { Pages, Providers, TypesUnder } from './pages.js';
+import { Pages, Providers, typesUnder } from './pages.js';
 import { inOrder, oldPathsSql, union, type Selection } from './selection.js';
 import { Statements } from './statements.js';
 import { StoreRegister } from './stores.js';
@@ -38,8 +38,6 @@ export class CacheReader {
   #providers: Providers | undefined;
   /** A connection without a snapshot, when one was needed. */
   #present: Db | undefined;
-  /** For the last selection asked about. */
-  #types: { selection: Selection; under: TypesUnder } | undefined;
 
   /**
    * @param machineId machine whose content counts as local (column `localfileid`)
@@ -79,7 +77,6 @@ export class CacheReader {
         `${this.#path}: the database is in use again since this copy was made; run again`,
       );
     this.rest();
-    this.#types = undefined;
     this.#providers = undefined;
     this.#db.exec('BEGIN');
     this.#highWater = Number(this.#value("SELECT value FROM counter WHERE name = 'seq'"));
@@ -172,9 +169,7 @@ export class CacheReader {
 
   /** Mimetypes of all rows that are shown under a browse URL, or were at some time since the stream began. */
   typesUnder(selection: Selection, burl: string): string[] {
-    if (this.#types?.selection !== selection)
-      this.#types = { selection, under: new TypesUnder(this.#statements, selection, this.#knownProviders()) };
-    return this.#types.under.of(burl);
+    return typesUnder(this.#statements, selection, this.#knownProviders(), burl);
   }
 
   /**

@@ -27,18 +27,10 @@ export class Lagging extends Error {
 
 export type Work<T> = (session: EngineSession) => Promise<T>;
 
-interface EngineOptions {
-  clock: Clock;
-  log: Log;
-  /** 0 to 1. */
-  random?: () => number;
-}
-
 /** How all lanes find the engine. */
 export class Engine {
   readonly account: EngineAccount;
   readonly clock: Clock;
-  readonly random: () => number;
   readonly #log: Log;
   /** Times that a lane went on at another node than before. */
   failovers = 0;
@@ -46,10 +38,9 @@ export class Engine {
   away: { sinceMs: number; reason: string } | undefined;
   readonly #lanes: EngineLane[] = [];
 
-  constructor(account: EngineAccount, { clock, log, random = Math.random }: EngineOptions) {
+  constructor(account: EngineAccount, { clock, log }: { clock: Clock; log: Log }) {
     this.account = account;
     this.clock = clock;
-    this.random = random;
     this.#log = log;
   }
 
@@ -117,7 +108,7 @@ export class EngineLane {
           const forGood = refusalOf(error);
           refused = forGood === undefined ? 0 : refused + 1;
           if (forGood === undefined && !isOfEngine(error)) throw error;
-          const { account, clock, random } = this.#engine;
+          const { account, clock } = this.#engine;
           if (forGood !== undefined && refused >= account.nodes.length && this.#answeredAt === undefined)
             throw forGood;
           conflicts = isOfEngine(error) && CONFLICTS.includes(error.errno) ? conflicts + 1 : 0;
@@ -127,7 +118,7 @@ export class EngineLane {
             this.#at = (this.#at + 1) % account.nodes.length;
             conflicts = 0;
           }
-          await stayFor(clock, backoffMs(WAIT, failures, random()), stop);
+          await stayFor(clock, backoffMs(WAIT, failures, Math.random()), stop);
         }
       }
     } finally {

@@ -12,17 +12,10 @@ export function isFolderName(name: string): boolean {
   return /^[0-9a-f]{2}$/.test(name);
 }
 
-/** The folder asked for last: ids are given out in their order. */
-let last = { folder: -1, path: '' };
-
 /** The folder of an id, relative to the store. */
 export function folderOf(id: number): string {
-  const folder = Math.floor(id / 256) % 65_536;
-  if (folder !== last.folder) {
-    const hex = folder.toString(16).padStart(4, '0');
-    last = { folder, path: `${hex.slice(0, 2)}/${hex.slice(2)}` };
-  }
-  return last.path;
+  const folder = (Math.floor(id / 256) % 65_536).toString(16).padStart(4, '0');
+  return `${folder.slice(0, 2)}/${folder.slice(2)}`;
 }
 
 /** The file of a name, relative to the store: what the LCC DB keeps as `fetched_fileid`. */

@@ -67,15 +67,7 @@ export interface ShownProvider
 /** Controls of operators, as SQL has a list. */
 const CONTROLS = [...RS_CONTROLS, 'limits'].map(op => `'${op}'`).join(', ');
 
-/** Providers whose errors are remembered as counted. */
-const MAX_COUNTED = 1000;
-
 export class RegisteredStore extends SqlStore {
-  readonly #errorRange = this.db
-    .prepare<[number, number], [number | null, number | null]>(
-      'SELECT (SELECT min(errseq) FROM pierr WHERE pid = ?), (SELECT max(errseq) FROM pierr WHERE pid = ?)',
-    )
-    .raw();
   readonly #since = this.sql.number<[s: number]>(
     `SELECT count(*) FROM rsop WHERE at > ? AND op NOT IN (${CONTROLS})`,
   );
@@ -102,8 +94,6 @@ export class RegisteredStore extends SqlStore {
   readonly #count = this.sql.number("SELECT count(*) FROM pidb WHERE origin = 'rs' AND password <> ''");
   readonly #truth = new TruthReader(this.db);
   readonly #pushes = new PushDays(this.db);
-  /** By provider. */
-  readonly #codes = new Map<number, { mark: string; codes: ShownProvider['errors'] }>();
 
   /** The answer to an operation of this id; undefined: it is new. */
   readonly answered = this.sql.row<[id: string], AnsweredOperation>(
@@ -222,25 +212,12 @@ export class RegisteredStore extends SqlStore {
     const { password: _secret, ...rest } = provider;
     const { origin, generation, left } = standing;
     const sets = this.#sets(pid, MAX_SETS_SHOWN);
-    const errors = this.#errorCodes(pid, provider.nurlerrs);
+    const errors = readErrorCodes(this.db, pid);
     const [known] = this.#truth.read(nowS, pid);
     const truthfulness = known === undefined ? null : shownTruth(known, provider.fullsetsallowed);
     const givenroots = this.#given.of(pid);
     const pushes = this.#pushes.of(pid, nowS);
     return { ...rest, givenroots, origin, generation, left, errors, sets, truthfulness, pushes };
-  }
-
-  /** As readErrorCodes; counted again only when an error has come or gone: a provider may have very many, and
-   * ask at each page. */
-  #errorCodes(pid: number, count: number): ShownProvider['errors'] {
-    const [first, last] = this.#errorRange.get(pid, pid) ?? [];
-    const mark = `${count} ${String(first)} ${String(last)}`;
-    const known = this.#codes.get(pid);
-    if (known?.mark === mark) return known.codes;
-    const codes = readErrorCodes(this.db, pid);
-    if (this.#codes.size >= MAX_COUNTED) this.#codes.clear();
-    this.#codes.set(pid, { mark, codes });
-    return codes;
   }
 }
 

@@ -7,14 +7,6 @@ import { placesOf } from './folders.js';
 
 const MAX_TEXT_LENGTH = 300;
 
-const KEPT = `SELECT errseq, code, attrs AS curl, substr(text, 1, ${MAX_TEXT_LENGTH}) AS text FROM pierr
-         WHERE pid = $pid AND errseq > $after AND cured = 0`;
-const BEGINS = 'AND substr(attrs, 1, length($from)) = $from ORDER BY errseq LIMIT $limit';
-/** Attributes with this beginning, by an index; no address has the last of all characters. */
-const BELOW = 'attrs >= $from AND attrs < $from || char(1114111)';
-/** Errors below an address that are sorted; with more of them one is soon found in the order of all. */
-const MOST_SORTED = 1000;
-
 interface UrlError {
   mimetype: string;
   code: number;
@@ -53,16 +45,9 @@ export class UrlStandings extends SqlStore {
      WHERE coalesce(burl, curl) = $curl AND pid = $pid AND curl = $curl AND moved = 0 ORDER BY seq DESC LIMIT 1`,
   );
   readonly #kept = this.sql.rows<[ErrorsWanted], KeptRow>(
-    `${KEPT} AND code = coalesce($code, code) ${BEGINS}`,
-  );
-  readonly #ofCode = this.sql.rows<[ErrorsWanted], KeptRow>(`${KEPT} AND code = $code ${BEGINS}`);
-  readonly #below = this.sql.rows<[ErrorsWanted], KeptRow>(
-    `${KEPT.replace('FROM pierr', 'FROM pierr INDEXED BY pierr_url')} AND ${BELOW}
-       AND code = coalesce($code, code) ${BEGINS}`,
-  );
-  readonly #areManyBelow = this.sql.number<[{ pid: number; from: string }]>(
-    `SELECT count(*) > ${MOST_SORTED} FROM
-       (SELECT 1 FROM pierr WHERE pid = $pid AND ${BELOW} LIMIT ${MOST_SORTED} + 1)`,
+    `SELECT errseq, code, attrs AS curl, substr(text, 1, ${MAX_TEXT_LENGTH}) AS text FROM pierr
+     WHERE pid = $pid AND errseq > $after AND cured = 0 AND code = coalesce($code, code)
+       AND substr(attrs, 1, length($from)) = $from ORDER BY errseq LIMIT $limit`,
   );
   readonly #failed = this.sql.rows<[pid: number, curl: string, most: number], UrlError>(
     'SELECT mimetype, code, text FROM failure WHERE pid = ? AND curl = ? ORDER BY id DESC LIMIT ?',
@@ -116,9 +101,7 @@ export class UrlStandings extends SqlStore {
   /** Errors that a provider has not received, in their order, after one of them. */
   errors(pid: number, { code, prefix = '', ...wanted }: RsErrorsWanted): KeptError[] {
     const from = prefix === '' ? '' : formatAttribute('curl', prefix).slice(0, -1);
-    const areFewBelow = from !== '' && this.#areManyBelow({ pid, from }) === 0;
-    const ask = areFewBelow ? this.#below : code === undefined ? this.#kept : this.#ofCode;
-    return ask({ ...wanted, pid, from, code: code ?? null }).map(({ curl: attrs, ...row }) => ({
+    return this.#kept({ ...wanted, pid, from, code: code ?? null }).map(({ curl: attrs, ...row }) => ({
       ...row,
       curl: attributeOf(attrs, 'curl'),
       mimetype: attributeOf(attrs, 'mimetype'),

@@ -28,18 +28,15 @@ export class VisitStore extends SqlStore {
   readonly #select = this.sql.row<[id: number], PageVisits>(
     'SELECT checked, n, x, t, fails, failcode, failsince, scored, noisyuntil FROM visit WHERE id = ?',
   );
-  readonly #selectAny = this.sql.has('SELECT 1 FROM visit LIMIT 1');
   readonly #upsert = this.sql.run<[PageVisits & { id: number }]>(
     `INSERT INTO visit(id, checked, n, x, t, fails, failcode, failsince, scored, noisyuntil)
      VALUES ($id, $checked, $n, $x, $t, $fails, $failcode, $failsince, $scored, $noisyuntil)
      ON CONFLICT(id) DO UPDATE SET checked = $checked, n = $n, x = $x, t = $t, fails = $fails, failcode = $failcode,
        failsince = $failsince, scored = $scored, noisyuntil = $noisyuntil`,
   );
-  readonly #delete = this.sql.run<[id: number]>('DELETE FROM visit WHERE id = ?');
   readonly #updateNoisy = this.sql.run<[untilS: number, id: number]>(
     'UPDATE visit SET noisyuntil = ? WHERE id = ?',
   );
-  #hasAny: boolean | undefined;
 
   /** Visits of a page; of one that was not fetched again since it came: nothing but when. */
   of({ id, fetched_time }: VisitedPage): PageVisits {
@@ -113,13 +110,9 @@ export class VisitStore extends SqlStore {
   }
 
   /** The content is gone. */
-  forget(id: number): void {
-    this.#hasAny ??= this.#selectAny();
-    if (this.#hasAny) this.#delete(id);
-  }
+  readonly forget = this.sql.run<[id: number]>('DELETE FROM visit WHERE id = ?');
 
   #write(id: number, visit: PageVisits): void {
-    this.#hasAny = true;
     this.#upsert({ ...visit, id });
   }
 }
