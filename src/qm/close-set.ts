@@ -27,6 +27,6 @@ export function giveUpSet(store: QueueStore, state: SetState): WaitingSet | unde
 }
 
 export function noteSession(store: QueueStore, session: SessionNote, nowS: number): void {
-  store.providers.noteSession(session.pid, session.seq, session.ip, nowS);
+  store.providers.noteSession(session, nowS);
   store.errors.delivered(session.pid, session.errseen);
 }

@@ -328,7 +328,7 @@ export class SetAbsorption {
         store.providers.noteFullSet(head.pid, nowS, Math.floor(fullSetPeriodMs / 1000), isRepeated);
       }
       this.#settleRemovals(state, excess, nowS);
-      store.providers.noteSession(head.pid, head.seq, head.ip, nowS);
+      store.providers.noteSession(head, nowS);
       return { state, set };
     }, this.#slice.urls);
     this.#enter('complete');

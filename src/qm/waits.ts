@@ -282,7 +282,7 @@ export class Waits {
     if (answered && !isOver && !asksForPatience) return false;
     const untilS = isOver && !this.#isPatient(paced) ? 0 : this.#writtenUntilS(paced);
     // safeguard: writing down that a site does not answer
-    providers.setBackoff(provider.pid, isOver ? 0 : provider.backoffs, untilS);
+    providers.setBackoff(provider, isOver ? 0 : provider.backoffs, untilS);
     this.#isWritten = true;
     return isOver;
   }

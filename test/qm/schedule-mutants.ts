@@ -29,7 +29,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'writing down that a site does not answer',
-    edits: [edit('providers.setBackoff(provider.pid, isOver ? 0 : provider.backoffs, untilS);', '')],
+    edits: [edit('providers.setBackoff(provider, isOver ? 0 : provider.backoffs, untilS);', '')],
   },
   {
     without: 'trying such a site with one url',

@@ -40,14 +40,8 @@ export class ContentStore extends JointStore<{ tally: Tally; freed: FreedStore; 
   readonly #selectServed = this.sql.row<[pid: number, curl: string], Held>(
     `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? AND served = 1`,
   );
-  readonly #selectAny = this.sql.row<[pid: number, curl: string], Held>(
-    `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? LIMIT 1`,
-  );
   readonly #updateClaim = this.sql.run<[served: number, hops: number | null, id: number]>(
     'UPDATE lccurl SET served = ?, hops = ? WHERE id = ?',
-  );
-  readonly #selectById = this.sql.row<[id: number], Held & { pid: number }>(
-    `SELECT pid, ${HELD} FROM lccurl WHERE id = ?`,
   );
   readonly #insertContent = this.sql.run<unknown[]>(
     `INSERT INTO lccurl(id, pid, curl, mimetype, subtype, burl, givenfurl, md5, len, mtime, saidmd5, saidlen, doubted,
@@ -95,10 +89,10 @@ export class ContentStore extends JointStore<{ tally: Tally; freed: FreedStore; 
   readonly deletions = new DeletionStore(this.db);
 
   /** The row of that id. */
-  row(id: number): (Held & { pid: number }) | undefined {
-    const row = this.#selectById(id);
-    return row && whole(row);
-  }
+  readonly row = this.sql.row<[id: number], Held & { pid: number }, Held & { pid: number }>(
+    `SELECT pid, ${HELD} FROM lccurl WHERE id = ?`,
+    whole,
+  );
 
   /** The content held of a url: of one as served the row of the served type. */
   find(pid: number, curl: string, mimetype: string): Held | undefined {
@@ -111,10 +105,10 @@ export class ContentStore extends JointStore<{ tally: Tally; freed: FreedStore; 
   }
 
   /** A row of the page, of whatever type. */
-  findAny(pid: number, curl: string): Held | undefined {
-    const held = this.#selectAny(pid, curl);
-    return held && whole(held);
-  }
+  readonly findAny = this.sql.row<[pid: number, curl: string], Held, Held>(
+    `SELECT ${HELD} FROM lccurl WHERE pid = ? AND curl = ? LIMIT 1`,
+    whole,
+  );
 
   /** Content has arrived: the row is made or replaced, the file it pointed to before is freed. */
   store(

@@ -44,9 +44,9 @@ export class Engine {
     this.#log = log;
   }
 
-  /** @param options.first at the first node of the list only, and by one try */
-  lane(options: { first?: boolean; silenceMs?: number } = {}): EngineLane {
-    const lane = new EngineLane(this, options);
+  /** @param lookMs given: for looks at the first node of the list only, by one try, that may take so long */
+  lane(lookMs?: number): EngineLane {
+    const lane = new EngineLane(this, lookMs);
     this.#lanes.push(lane);
     return lane;
   }
@@ -72,21 +72,16 @@ export class Engine {
 /** Transactions one after the other, over a connection of their own. */
 export class EngineLane {
   readonly #engine: Engine;
-  readonly #isFirstOnly: boolean;
-  readonly #silenceMs: number;
+  readonly #lookMs: number | undefined;
   readonly #turn = new KeyedLock<true>();
   #session: EngineSession | undefined;
   /** Where it goes on, in the list, and where it was last answered. */
   #at = 0;
   #answeredAt: number | undefined;
 
-  constructor(
-    engine: Engine,
-    { first = false, silenceMs = SILENCE_MS }: { first?: boolean; silenceMs?: number },
-  ) {
+  constructor(engine: Engine, lookMs: number | undefined) {
     this.#engine = engine;
-    this.#isFirstOnly = first;
-    this.#silenceMs = silenceMs;
+    this.#lookMs = lookMs;
   }
 
   /**
@@ -104,7 +99,7 @@ export class EngineLane {
         } catch (error) {
           this.close();
           if (stop.aborted) continue;
-          if (this.#isFirstOnly) throw error;
+          if (this.#lookMs !== undefined) throw error;
           const forGood = refusalOf(error);
           refused = forGood === undefined ? 0 : refused + 1;
           if (forGood === undefined && !isOfEngine(error)) throw error;
@@ -136,7 +131,7 @@ export class EngineLane {
     const node = account.nodes[this.#at];
     if (node === undefined) throw new Error(`the list has no node ${this.#at}`);
     if (this.#session?.isOver !== false)
-      this.#session = await EngineSession.open(node, account, clock, this.#silenceMs);
+      this.#session = await EngineSession.open(node, account, clock, this.#lookMs ?? SILENCE_MS);
     const session = this.#session;
     const cut = () => session.cut();
     stop.addEventListener('abort', cut);

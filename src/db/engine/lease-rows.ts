@@ -28,7 +28,7 @@ export class LeaseRows {
     this.#shard = shard;
     this.#machine = machine;
     this.#beats = engine.lane();
-    this.#looks = engine.lane({ first: true, silenceMs: LOOK_MS });
+    this.#looks = engine.lane(LOOK_MS);
     this.#claims = engine.lane();
   }
 

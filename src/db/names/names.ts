@@ -88,7 +88,6 @@ export class NamesDb extends SqlStore {
   readonly #markTaken = this.sql.run<[id: number]>('UPDATE names SET state = 0 WHERE id = ?');
   readonly #readNext = this.sql.number('SELECT id FROM next');
   readonly #writeNext = this.sql.run<[id: number]>('UPDATE next SET id = ?');
-  readonly #selectName = this.sql.row<[id: number], Row>('SELECT id, gen, state FROM names WHERE id = ?');
   readonly #write = this.sql.run<[id: number, gen: number, state: number, atMs: number]>(
     'INSERT OR REPLACE INTO names(id, gen, state, at) VALUES (?, ?, ?, ?)',
   );
@@ -225,10 +224,10 @@ export class NamesDb extends SqlStore {
   }
 
   /** The row of an id; undefined when it has none: in use at generation 0, or never given out. */
-  row(id: number): NameRow | undefined {
-    const row = this.#selectName(id);
-    return row && nameRow(row);
-  }
+  readonly row = this.sql.row<[id: number], Row, NameRow>(
+    'SELECT id, gen, state FROM names WHERE id = ?',
+    nameRow,
+  );
 
   /** Repairs: these names are in use, whatever was noted of them; ids given out from here on are higher. */
   claim(names: readonly Name[]): void {
@@ -272,8 +271,8 @@ export class NamesDb extends SqlStore {
   }
 
   #isTaken({ id, gen }: Name, next: number): boolean {
-    const current = this.#selectName(id) ?? { gen: 0, state: TAKEN };
-    return id < next && current.gen === gen && current.state === TAKEN;
+    const current = this.row(id) ?? { gen: 0, state: 'taken' };
+    return id < next && current.gen === gen && current.state === 'taken';
   }
 
   /** @throws Error for a transition that is not drawn above */

@@ -96,17 +96,11 @@ export class ProviderStore extends SqlStore {
   readonly #selectOwnRoots = this.sql.values<[pid: number], string>(
     "SELECT root FROM pidb JOIN proots USING (pid) WHERE pid = ? AND origin = 'rs'",
   );
-  readonly #updateBackoff = this.sql.run<[backoffs: number, untilS: number, pid: number]>(
-    'UPDATE pidb SET backoffs = ?, backoffuntil = ? WHERE pid = ?',
-  );
   readonly #updatePaused = this.sql.run<[paused: number, pid: number]>(
     'UPDATE pidb SET paused = ? WHERE pid = ?',
   );
   readonly #selectToPause = this.sql.values<[values: { paused: number; pid: number | null }], number>(
     'SELECT pid FROM pidb WHERE pid = coalesce($pid, pid) AND paused <> $paused',
-  );
-  readonly #updateSession = this.sql.run<[seq: number, ip: string, atS: number, pid: number, newest: number]>(
-    'UPDATE pidb SET lastconnseq = ?, lastconnip = ?, lastconntime = ? WHERE pid = ? AND lastconnseq <= ?',
   );
   readonly #updateLastSet = this.sql.run<[LatestSet & { pid: number; now: number }]>(
     `UPDATE pidb SET ${NOTE_RHYTHM}, lastset = $now, latestpsetid = $psetid, latestuns = $uns, latestnumbering = $numbering,
@@ -212,9 +206,9 @@ export class ProviderStore extends SqlStore {
   /** Rows of the queue, as the providers' counters have it. */
   readonly waiting = this.sql.number('SELECT total(nurlproc) FROM pidb');
 
-  setBackoff(pid: number, backoffs: number, untilS: number): void {
-    this.#updateBackoff(backoffs, untilS, pid);
-  }
+  readonly setBackoff = this.sql.run<[of: { pid: number }, backoffs: number, untilS: number]>(
+    'UPDATE pidb SET backoffs = ?, backoffuntil = ? WHERE pid = $pid',
+  );
 
   /** Nobody waits longer than until `untilMs` by the wall clock: what is written beyond it is of a clock that
    * was ahead. */
@@ -275,9 +269,10 @@ export class ProviderStore extends SqlStore {
   }
 
   /** A session of the provider took place: number, address and time, unless a later one is known. */
-  noteSession(pid: number, seq: number, ip: string, atS: number): void {
-    this.#updateSession(seq, ip, atS, pid, seq);
-  }
+  readonly noteSession = this.sql.run<[session: { pid: number; seq: number; ip: string }, atS: number]>(
+    `UPDATE pidb SET lastconnseq = $seq, lastconnip = $ip, lastconntime = ?
+     WHERE pid = $pid AND lastconnseq <= $seq`,
+  );
 
   /** A set has been absorbed: it is the provider's last. */
   noteSet(pid: number, nowS: number, set: LatestSet): void {

@@ -70,7 +70,6 @@ export class QueueReader extends SqlStore {
     )
     .raw();
   readonly #selectWaiting = this.db.prepare<[number], RawWaiting>(`${SELECT_WAITING} WHERE pos = ?`).raw();
-  readonly #selectRow = this.sql.row<[pos: number], QueueRow>(`SELECT ${ROW_COLUMNS} FROM qdb WHERE pos = ?`);
   // The index has rows that failed only: without saying that these did, all of the queue would be read.
   readonly #selectBad = this.db
     .prepare<[number, number, number, number], RawWaiting>(
@@ -155,10 +154,10 @@ export class QueueReader extends SqlStore {
   }
 
   /** All columns of a row. */
-  whole(pos: number): QueueRow | undefined {
-    const row = this.#selectRow(pos);
-    return row && queueRow(row);
-  }
+  readonly whole = this.sql.row<[pos: number], QueueRow, QueueRow>(
+    `SELECT ${ROW_COLUMNS} FROM qdb WHERE pos = ?`,
+    queueRow,
+  );
 
   /** The row of a url that waits. */
   readonly waiting = this.sql.row<UrlKey, { pos: number; op: 0 | 1; flags: number; named: number }>(
