@@ -24,7 +24,7 @@ import { trapOf, type Trap, type TrapLimits } from './traps.js';
 
 interface ExpanderParts {
   options: ExpandOptions;
-  db: Pick<CrawlReader, 'atOnce' | 'isThere' | 'standingOf' | 'queriesOf' | 'copiesOf'>;
+  db: Pick<CrawlReader, 'atOnce' | 'standingOf' | 'queriesOf' | 'copiesOf'>;
   owners: LinkOwners;
   sink: UrlSink<FoundLink>;
   clock: Clock;
@@ -148,7 +148,7 @@ export class Expander {
       return owners.doubtOf(curl) === undefined ? undefined : this.#trapped('ambiguous', curl);
     const trap = hops > options.maxHops ? 'hops' : trapOf(curl, limits);
     if (trap !== undefined) return this.#trapped(trap, curl);
-    if (db.isThere(pid, curl, clock.nowMs() / SECONDS_MS)) return undefined;
+    if (db.standingOf(pid, curl, clock.nowMs() / SECONDS_MS) !== undefined) return undefined;
     if (!this.#queries.take(pid, curl)) return this.#trapped('queries', curl);
     this.counts.sent++;
     return { pid, curl, furl, hops };

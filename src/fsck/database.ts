@@ -5,17 +5,7 @@ import { canSalvage, NO_PROVIDER, openOrSalvage } from '../db/sqlite/salvage.js'
 import { suspectDatabase } from '../db/sqlite/suspicion.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { silentLog, type LogFields } from '../lib/log.js';
-import type { Finding } from './types.js';
-
-export interface DatabaseOptions {
-  dbPath: string;
-  repair: boolean;
-  /** With `repair`: a database of which no provider can be read is replaced by an empty one. */
-  startEmpty: boolean;
-  /** Number of the home among those of the LCC. */
-  shard: number;
-  nowMs: () => number;
-}
+import type { DatabaseOptions, Finding } from './types.js';
 
 /** The database, sound by SQLite's own standards; what is not is set aside and replaced, where that was asked
  * for. */

@@ -1,4 +1,5 @@
-/** Files of a store, and those that are none of it: left half-written by a robot, or put there by a person. */
+/** Files of a store, and those that are none of it: left half-written by a robot, or put there by a
+ * person. */
 import { readdirSync, unlinkSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 import type { Name } from '../db/names/names.js';

@@ -15,7 +15,8 @@ export function whatIsWrong(path: string, error: LccError): string {
 const LEFT_OUT =
   'the LCC runs: files without rows and the free list are looked at only while lccd is stopped';
 
-/** The names of a store, or what is wrong with them. @throws LccError `try.later` when a Bot Manager has them */
+/** The names of a store, or what is wrong with them. @throws LccError `try.later` when a Bot Manager has
+ * them */
 export function namesOf(storeDir: string, isRepair: boolean): NamesDb | Finding {
   const path = join(storeDir, 'names.db');
   if (!existsSync(path)) return remaining('store', path, NO_NAMES);

@@ -23,29 +23,24 @@ import { LccError, messageOf } from '../lib/errors.js';
 import { storeAlone } from './store-alone.js';
 import { clearDatabase } from './clear.js';
 import { content } from './content.js';
-import { openChecked, type DatabaseOptions } from './database.js';
+import { openChecked } from './database.js';
 import { deletions, freeList } from './free-list.js';
 import { openNames, whatIsWrong } from './names-database.js';
 import { files } from './orphans.js';
 import { spools } from './spools.js';
-import { storeOf, type StorePlace } from './store.js';
-import { remaining, type Check, type CheckContext, type Extent, type Finding } from './types.js';
+import { storeOf } from './store.js';
+import {
+  remaining,
+  type Check,
+  type CheckContext,
+  type Extent,
+  type Finding,
+  type FsckOptions,
+} from './types.js';
 import { disagreement, strayRows } from '../db/queue/sets-from-urls.js';
 import { holderOf, isLocked, tryLock, type Lock } from '../lib/lock.js';
 import { isOnReadOnlyDisk } from '../lib/sqlite-read.js';
 import { checkSessions } from '../db/spools/sessions.js';
-
-interface FsckOptions extends DatabaseOptions, StorePlace {
-  unsSpoolDir: string;
-  clearDir: string;
-  quick: boolean;
-  /** With `repair`: the database was put back from a backup; it begins again with all peers. */
-  restored: boolean;
-  /** With `repair`: files without rows go, however many they are. */
-  removeOrphans: boolean;
-  /** With `repair`: every machine reads all its content again when it connects. */
-  recheck: boolean;
-}
 
 interface FsckTalk {
   found(finding: Finding): void;

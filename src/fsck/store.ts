@@ -6,17 +6,7 @@ import { readStoreMark } from '../db/names/store-mark.js';
 import type { Db } from '../db/sqlite/open.js';
 import { LccError } from '../lib/errors.js';
 import { dropSpooledDeletions } from './spools.js';
-import type { Finding } from './types.js';
-
-export interface StorePlace {
-  storeDir: string;
-  /** Machine whose files are below `storeDir`; undefined: as its machine-id says. */
-  machineId: string | undefined;
-  /** With `repair`: the store is taken as it is, though rows point into another that is gone, or nothing is
-   * there. */
-  storeLost: boolean;
-  fsmSpoolDir: string;
-}
+import type { Finding, StorePlace } from './types.js';
 
 /** The machine the store belongs to. A store that is not there, or a new one where there was another, may be
  * a disk that is not mounted: its rows are left alone, unless the operator says that it is lost. */

@@ -46,30 +46,52 @@ export interface Extent {
   leaving: number;
 }
 
-export interface CheckContext {
+export interface DatabaseOptions {
+  dbPath: string;
+  repair: boolean;
+  /** With `repair`: a database of which no provider can be read is replaced by an empty one. */
+  startEmpty: boolean;
+  /** Number of the home among those of the LCC. */
+  shard: number;
+  nowMs: () => number;
+}
+
+export interface StorePlace {
+  storeDir: string;
+  /** Machine whose files are below `storeDir`; undefined: as its machine-id says. */
+  machineId: string | undefined;
+  /** With `repair`: the store is taken as it is, though rows point into another that is gone, or nothing is
+   * there. */
+  storeLost: boolean;
+  fsmSpoolDir: string;
+}
+
+export interface FsckOptions extends DatabaseOptions, StorePlace {
+  unsSpoolDir: string;
+  clearDir: string;
+  /** Files are not read. */
+  quick: boolean;
+  /** With `repair`: the database was put back from a backup; it begins again with all peers. */
+  restored: boolean;
+  /** With `repair`: files without rows go, however many they are. */
+  removeOrphans: boolean;
+  /** With `repair`: every machine reads all its content again when it connects. */
+  recheck: boolean;
+}
+
+export interface CheckContext extends Omit<FsckOptions, 'machineId'> {
   db: Db;
   look: FsckLook;
   /** Undefined: look only. */
   repairs: Repairs | undefined;
   /** The daemons run: what is found must be found twice, and what only they know is left out. */
   live: boolean;
-  /** Files of this machine's former store are gone: their names are the new store's to give. */
-  storeLost: boolean;
-  /** Files without rows go, even when they are most of the store. */
-  removeOrphans: boolean;
-  /** The database was put back just now: it cannot know what came since. */
-  restored: boolean;
-  /** Files are not read. */
-  quick: boolean;
-  storeDir: string;
   /** Undefined: there is no store on this machine. */
   machineId: string | undefined;
   /** Machine whose rows point into another store than the one that is here. */
   strangeMachineId: string | undefined;
   /** Undefined: the Bot Manager has it, or it cannot be read. */
   names: NamesDb | undefined;
-  unsSpoolDir: string;
-  fsmSpoolDir: string;
   /** Which names rows of this machine hold, and which wait to be deleted: filled by `content`, for `store`
    * and `freeList`. */
   known: TemporaryNames;

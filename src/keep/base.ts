@@ -21,8 +21,10 @@ const HOURLY: readonly KeptName[] = ['rs'];
 
 export interface BaseOptions {
   name: KeptName;
+  /** The database. */
   path: string;
   ledger: Ledger;
+  /** Epoch of this machine's ownership. */
   epoch: number;
   clock: Clock;
   log: Log;

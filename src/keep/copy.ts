@@ -15,15 +15,14 @@
 import { closeSync, fdatasync, ftruncateSync, openSync, renameSync, rmSync, writevSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import type { KeptName } from '../config/kept.js';
-import type { FileState, Ledger } from '../db/engine/ledger.js';
+import type { FileState } from '../db/engine/ledger.js';
 import { forgetMarks } from '../db/sqlite/marks.js';
-import type { Clock } from '../lib/clock.js';
 import { makeDirectoryDurably, syncDirectory } from '../lib/durable.js';
 import { LccError } from '../lib/errors.js';
 import { inodeOf } from '../lib/inode.js';
 import { makeFile } from '../lib/owner.js';
 import { step } from '../lib/steps.js';
+import type { BaseOptions } from './base.js';
 import { copiedSoFar, noteCopied, noteOf } from './copy-note.js';
 import { decodePiece } from './piece.js';
 
@@ -32,13 +31,8 @@ const NOTE_MS = 1000;
 const MODE = 0o640;
 const sync = promisify(fdatasync);
 
-export interface HomeCopyOptions {
-  name: KeptName;
-  /** The database that it becomes. */
-  path: string;
-  ledger: Ledger;
-  clock: Clock;
-}
+/** `path`: the database that it becomes. */
+type HomeCopyOptions = Pick<BaseOptions, 'name' | 'path' | 'ledger' | 'clock'>;
 
 export class HomeCopy {
   readonly #options: HomeCopyOptions;

@@ -10,22 +10,18 @@
 import { hash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { LOGINS } from '../config/kept.js';
-import type { FileState, Ledger, Shipment } from '../db/engine/ledger.js';
+import type { FileState, Shipment } from '../db/engine/ledger.js';
 import { writeFileDurably } from '../lib/durable.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { versionOf } from '../lib/keyed-lines.js';
 import { readIfThere } from '../lib/read-if-there.js';
 import { step } from '../lib/steps.js';
+import type { BaseOptions } from './base.js';
 
 const MODE = 0o600;
 const PIECE_BYTES = 1 << 20;
 
-interface KeptLoginsOptions {
-  path: string;
-  ledger: Ledger;
-  /** Epoch of this machine's ownership. */
-  epoch: number;
-}
+type KeptLoginsOptions = Pick<BaseOptions, 'path' | 'ledger' | 'epoch'>;
 
 export class KeptLogins {
   readonly #options: KeptLoginsOptions;

@@ -13,14 +13,11 @@
  *     await shipper.end(stop);      // when all daemons have ended in order
  */
 import { statSync } from 'node:fs';
-import type { FileState, Ledger } from '../db/engine/ledger.js';
-import type { KeptName } from '../config/kept.js';
-import type { Clock } from '../lib/clock.js';
+import type { FileState } from '../db/engine/ledger.js';
 import { LccError } from '../lib/errors.js';
-import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
 import { Thread, threadFile } from '../lib/thread.js';
-import { BaseMaker } from './base.js';
+import { BaseMaker, type BaseOptions } from './base.js';
 import { filePieces } from './file-pieces.js';
 import { bytesOf } from './log-file.js';
 import { OpenLog, type LogMoment } from './open-log.js';
@@ -36,17 +33,9 @@ const FEW_FRAMES = 256;
 /** … or for the thread, once more, while all the time something is committed. */
 const MANY_FRAMES = 4096;
 
-export interface ShipperOptions {
-  name: KeptName;
-  /** The database. */
-  path: string;
-  ledger: Ledger;
-  /** Epoch of this machine's ownership. */
-  epoch: number;
+interface ShipperOptions extends BaseOptions {
   /** Name of this machine. */
   machine: string;
-  clock: Clock;
-  log: Log;
 }
 
 /** The bytes since the base are counted apart. */

@@ -22,11 +22,6 @@ const QUEUED_QUERIES = `SELECT 1 FROM qfolder AS f CROSS JOIN queued ON queued.p
 const IS_ABSENT = `pid = $pid AND curl = $curl AND until > $nowS AND until <= $nowS + ${LONGEST_S}`;
 
 export class CrawlReader extends LccReader {
-  readonly #there = this.sql.has<[values: { pid: number; curl: string; nowS: number }]>(
-    `SELECT 1 FROM lccurl WHERE pid = $pid AND curl = $curl
-     UNION ALL SELECT 1 FROM queued WHERE pos IN ${placesOf('$pid', '$curl')} AND op = 1
-     UNION ALL SELECT 1 FROM known WHERE ${IS_ABSENT} LIMIT 1`,
-  );
   readonly #held = this.sql.has<[pid: number, curl: string]>(
     'SELECT 1 FROM lccurl WHERE pid = ? AND curl = ? LIMIT 1',
   );
@@ -53,11 +48,6 @@ export class CrawlReader extends LccReader {
       for (const { pid, root } of this.#spiderRoots()) roots.set(pid, [...(roots.get(pid) ?? []), root]);
       return [...roots].map(([pid, its]) => ({ pid, roots: its }));
     });
-  }
-
-  /** True if a page is held, waits, or is known not to be had. */
-  isThere(pid: number, curl: string, nowS: number): boolean {
-    return this.guard(() => this.#there({ pid, curl, nowS }));
   }
 
   /** Looks at one state of the database: a transaction for each look costs more than the look. @returns what

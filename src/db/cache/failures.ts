@@ -1,5 +1,6 @@
 /** The last failure of each url that its owner announced (table `failure`), for those who ask what became of
  * it: kept when its CP has received it, too. All methods run inside the caller's transaction. */
+import type { UrlRecord } from '../../wire/url.js';
 import { placeOf } from '../queue/folders.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
@@ -9,10 +10,7 @@ const MAX_TEXT = 300;
 /** Rows of a provider; the oldest go. */
 export const FAILURES_KEPT = 10_000;
 
-interface Url {
-  curl: string;
-  mimetype: string;
-}
+type Url = Pick<UrlRecord, 'curl' | 'mimetype'>;
 
 export interface Failure {
   code: number;

@@ -18,6 +18,13 @@ const RARE = ['flags', 'subtype', 'burl', 'furl', 'md5', 'tod', 'hops'] as const
 /** Binding costs more than inserting: what all rows of a statement share is bound once, by name. */
 const SHARED = ['pid', 'psetid'] as const;
 
+/** A url that is not yet written. */
+interface Pending {
+  pos: number;
+  place: UrlPlace;
+  url: QueuedUrl;
+}
+
 export class QueueInserter {
   /** Urls of one folder at places one after the other, with nothing rare: what most are. */
   readonly #alike;
@@ -28,9 +35,7 @@ export class QueueInserter {
   readonly #folders: QueueFolders;
   /** Ids of the folders of the set's urls, until the next flush. */
   readonly #known = new Map<string, number>();
-  #positions: number[] = [];
-  #places: UrlPlace[] = [];
-  #urls: QueuedUrl[] = [];
+  readonly #pending: Pending[] = [];
   #pid = 0;
   #psetid = 0;
   #isAlike = true;
@@ -47,7 +52,7 @@ export class QueueInserter {
     this.#many = db.prepare(insert(all, row, ROWS_PER_STATEMENT));
     this.#one = db.prepare(insert(all, row, 1));
     this.#made = db
-      .prepare<[number, number], number>('SELECT pos FROM queued WHERE pos BETWEEN ? AND ? ORDER BY pos')
+      .prepare<[number, number], number>('SELECT pos FROM queued WHERE pos BETWEEN ? AND ?')
       .pluck();
     this.#folders = new QueueFolders(db);
     this.#again = new Resubmissions(db);
@@ -59,20 +64,18 @@ export class QueueInserter {
     this.#psetid = psetid;
     if (this.#known.size === KNOWN_FOLDERS) this.#known.clear();
     const place = this.#folders.of(pid, url.curl, url.mimetype, this.#known);
+    const first = this.#pending[0];
     this.#isAlike &&=
       isPlain(url) &&
-      (this.#urls.length === 0 ||
-        (pos === (this.#positions[0] ?? 0) + this.#urls.length &&
-          place.folderid === this.#places[0]?.folderid));
-    this.#positions.push(pos);
-    this.#places.push(place);
-    this.#urls.push(url);
-    if (this.#urls.length === ROWS_PER_STATEMENT) this.#write();
+      (first === undefined ||
+        (pos === first.pos + this.#pending.length && place.folderid === first.place.folderid));
+    this.#pending.push({ pos, place, url });
+    if (this.#pending.length === ROWS_PER_STATEMENT) this.#write();
   }
 
   /** True if anything of the url may not yet be written. */
   mayHold(url: QueuedUrl): boolean {
-    return this.#again.pending > 0 || this.#urls.some(u => u.curl === url.curl);
+    return this.#again.pending > 0 || this.#pending.some(one => one.url.curl === url.curl);
   }
 
   flush(): void {
@@ -99,73 +102,46 @@ export class QueueInserter {
 
   #write(): void {
     if (this.#isAlike) this.#writeAlike();
-    else if (this.#urls.length < ROWS_PER_STATEMENT) {
-      for (let row = 0; row < this.#urls.length; row++) this.#run(this.#one, row, row + 1);
-    } else this.#run(this.#many, 0, ROWS_PER_STATEMENT);
+    else if (this.#pending.length < ROWS_PER_STATEMENT) {
+      for (const one of this.#pending) this.#run(this.#one, [one]);
+    } else this.#run(this.#many, this.#pending);
     this.#forget();
   }
 
   #writeAlike(): void {
-    const folderid = this.#places[0]?.folderid;
     let from = 0;
     for (const { rows, statement } of this.#alike) {
-      for (; this.#urls.length - from >= rows; from += rows) {
-        const pos = this.#positions[from];
-        const shared = { pid: this.#pid, psetid: this.#psetid, folderid, pos };
-        const { changes } = statement.run(this.#commonValues(from, from + rows), shared);
-        if (changes < rows) this.#resubmit(from, from + rows);
+      for (; this.#pending.length - from >= rows; from += rows) {
+        const some = this.#pending.slice(from, from + rows);
+        const values: unknown[] = [];
+        for (const { place, url } of some) values.push(place.name, url.len, secondsOf(url.mtime));
+        const shared = { folderid: some[0]?.place.folderid, pos: some[0]?.pos };
+        this.#insert(statement, some, values, shared);
       }
     }
   }
 
-  #run(statement: Statement, first: number, end: number): void {
-    const shared = { pid: this.#pid, psetid: this.#psetid };
-    const { changes } = statement.run(this.#values(first, end), shared);
-    if (changes < end - first) this.#resubmit(first, end);
+  #run(statement: Statement, some: readonly Pending[]): void {
+    const values: unknown[] = [];
+    for (const { pos, place, url } of some) {
+      const { subtype, burl, furl, md5, len, mtime, tod, flags, hops } = url;
+      values.push(place.folderid, pos, place.name, len, secondsOf(mtime));
+      values.push(flags, subtype, burl, furl, md5, tod, hops);
+    }
+    this.#insert(statement, some, values, {});
   }
 
-  /** Submits again those of some rows that waited already: they got no place. */
-  #resubmit(first: number, end: number): void {
-    const made = this.#made.all(this.#positions[first] ?? 0, this.#positions[end - 1] ?? 0);
-    let next = 0;
-    for (let row = first; row < end; row++) {
-      const [url, place] = [this.#urls[row], this.#places[row]];
-      if (this.#positions[row] === made[next]) next++;
-      else if (url !== undefined && place !== undefined)
-        this.#again.add(this.#pid, this.#psetid, url, place, this.#positions[row] ?? 0);
-    }
+  /** Those of the rows that waited already got no place: they are submitted again. */
+  #insert(statement: Statement, some: readonly Pending[], values: unknown[], shared: object): void {
+    const [pid, psetid] = [this.#pid, this.#psetid];
+    if (statement.run(values, { ...shared, pid, psetid }).changes === some.length) return;
+    const made = new Set(this.#made.all(some[0]?.pos ?? 0, some.at(-1)?.pos ?? 0));
+    for (const { pos, place, url } of some) if (!made.has(pos)) this.#again.add(pid, psetid, url, place, pos);
   }
 
   #forget(): void {
-    this.#positions.length = 0;
-    this.#places.length = 0;
-    this.#urls.length = 0;
+    this.#pending.length = 0;
     this.#isAlike = true;
-  }
-
-  /** Values of some rows, in the order of COMMON. */
-  #commonValues(first: number, end: number): unknown[] {
-    const values: unknown[] = [];
-    for (let row = first; row < end; row++) {
-      const url = this.#urls[row];
-      if (url === undefined) continue;
-      values.push(this.#places[row]?.name, url.len, secondsOf(url.mtime));
-    }
-    return values;
-  }
-
-  /** Values of some rows, in the order of all columns but those bound by name. */
-  #values(first: number, end: number): unknown[] {
-    const values: unknown[] = [];
-    for (let row = first; row < end; row++) {
-      const url = this.#urls[row];
-      if (url === undefined) continue;
-      const { subtype, burl, furl, md5, len, mtime, tod, flags, hops } = url;
-      const { folderid, name } = this.#places[row] ?? {};
-      values.push(folderid, this.#positions[row], name, len, secondsOf(mtime));
-      values.push(flags, subtype, burl, furl, md5, tod, hops);
-    }
-    return values;
   }
 }
 

@@ -10,7 +10,10 @@ import type { Held } from '../cache/content.js';
 import type { ProviderUse } from '../cache/tally.js';
 import { quotaText } from '../../wire/codes.js';
 import { SqlStore } from '../sqlite/sql-store.js';
+import type { SetState } from './absorbed.js';
 import { isSameUrl, UNASKED, type QueuedUrl } from './row.js';
+
+type SetPlaces = Pick<SetState, 'pid' | 'psetid' | 'firstpos' | 'lastpos'>;
 
 /** Growth so far, kept with the set across restarts. */
 interface Growth {
@@ -111,13 +114,6 @@ export function hasRoomForPushed(use: ProviderUse, files: number, bytes: number)
   const { filesused, filesmax, spaceused, spacemax } = use;
   const most = (quota: number) => Math.ceil((quota * PUSHED_PERCENT) / 100);
   return filesused + files <= most(filesmax) && spaceused + bytes <= most(spacemax);
-}
-
-interface SetPlaces {
-  pid: number;
-  psetid: number;
-  firstpos: number;
-  lastpos: number;
 }
 
 function stillNeeded(summed: Growth, use: ProviderUse): Growth {

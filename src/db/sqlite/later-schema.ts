@@ -1,15 +1,15 @@
 /**
- * Steps of lcc.db after version 1, of which each is the next version. A released one is never edited: what comes
- * later is a step of its own.
+ * Steps of lcc.db after version 1, of which each is the next version. A released one is never edited: what
+ * comes later is a step of its own.
  */
 
 /** Columns of a waiting url besides those that say which it is. */
 const REST = 'psetid, named, slot, tries, gen, op, flags, subtype, burl, furl, md5, len, mtime, tod, hops';
 
 export const LATER_STEPS: readonly string[] = [
-  // Version 2: what nobody announced (spidering.md, section 6); providers that leave, roots that are taken off, when
-  // sets came, errors of a kind; for how long origins are left alone by what nobody announced, and what an audit saw
-  // first. Columns and tables only; no row of version 1 is rewritten.
+  // Version 2: what nobody announced (spidering.md, section 6); providers that leave, roots that are taken
+  // off, when sets came, errors of a kind; for how long origins are left alone by what nobody announced, and
+  // what an audit saw first. Columns and tables only; no row of version 1 is rewritten.
   `
 -- 1: its pages are read for links, and what they link to is fetched.
 ALTER TABLE pidb ADD COLUMN spider INTEGER NOT NULL DEFAULT 0;
@@ -161,7 +161,8 @@ CREATE INDEX failure_oldest ON failure(pid, id);
 -- 1: content of its url has come since; it stays as the last of others that are only counted, and is not shown.
 ALTER TABLE pierr ADD COLUMN cured INTEGER NOT NULL DEFAULT 0;
 `,
-  // Version 4: which run of a machine's Bot Manager was here last, when an audit looked twice, roots given up.
+  // Version 4: which run of a machine's Bot Manager was here last, when an audit looked twice, roots given
+  // up.
   `
 -- How often its names had been opened, and a word of that run: a store that was opened less often, or as often by another run, is an
 -- older copy. 0: it has not said.
@@ -217,8 +218,8 @@ CREATE TABLE moving(
   login TEXT
 ) STRICT;
 `,
-  // Version 8: a waiting url is a folder, which is there once, and a name in it. Its text was there twice, in its row
-  // and in the index that finds it: more than half of the queue (docs/design/speed.md).
+  // Version 8: a waiting url is a folder, which is there once, and a name in it. Its text was there twice, in
+  // its row and in the index that finds it: more than half of the queue (docs/design/speed.md).
   `
 -- The beginnings of the urls that wait, by provider and type. One that no url has goes after a while.
 CREATE TABLE qfolder(
