@@ -118,6 +118,7 @@ CREATE TABLE audit(
 CREATE INDEX audit_drawn ON audit(began) WHERE state = 0;
 CREATE INDEX audit_again ON audit(again) WHERE again IS NOT NULL;
 CREATE INDEX audit_unsettled ON audit(asked) WHERE state = 1;
+
 -- It leaves: when what it holds is removed; NULL = it stays. It is not enabled from then on; leaveenabled: whether it is again when
 -- it stays after all.
 ALTER TABLE pidb ADD COLUMN leaveat INTEGER;
@@ -135,6 +136,7 @@ CREATE INDEX absorbed_pid ON absorbed(pid, psetid);
 
 -- Errors of one code, for the provider's own page; and how many there are of each.
 CREATE INDEX pierr_code ON pierr(pid, code, errseq);
+
 -- Times, one after the other, that the origin did not answer what nobody announced.
 ALTER TABLE robots ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
 -- Nothing that nobody announced is asked of it before.
