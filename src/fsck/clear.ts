@@ -4,8 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { beginClearAnew } from '../db/clear/fsck-look.js';
-import { CLEAR_DB, CLEAR_KIND, COMMAND_BUSY_MS } from '../db/clear/open.js';
+import { beginClearAnew, CLEAR_DB, CLEAR_KIND, COMMAND_BUSY_MS } from '../db/clear/open.js';
 import { forgetMarks } from '../db/sqlite/marks.js';
 import { isDamage, START_EMPTY, type Db } from '../db/sqlite/open.js';
 import { openOwn, openOwnForReading } from '../db/sqlite/own-database.js';

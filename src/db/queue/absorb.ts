@@ -71,7 +71,7 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
   readonly #nameRow = this.sql.run<[psetid: number, ...url: UrlKey, below: number]>(
     `UPDATE queued SET named = ? WHERE pos = ${placeOf()} AND coalesce(named, psetid) < ?`,
   );
-  readonly #countInserted = this.sql.row<
+  readonly #countInserted = this.sql.one<
     [firstpos: number, lastpos: number],
     { rows: number; bytes: number }
   >('SELECT count(*) AS rows, total(len) AS bytes FROM queued WHERE pos BETWEEN ? AND ?');
@@ -348,7 +348,7 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
   /** Writes what is pending and counts it: what made a row was queued, the rest waited already. */
   #settle(slice: AppliedSlice, end: number): void {
     this.#insert.flush();
-    const made = this.#countInserted(slice.mark, end - 1) ?? { rows: 0, bytes: 0 };
+    const made = this.#countInserted(slice.mark, end - 1);
     slice.quota.settle(made.rows, made.bytes);
     slice.state.queued += made.rows;
     slice.state.duplicate += slice.submitted - made.rows;

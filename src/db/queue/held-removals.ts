@@ -109,10 +109,6 @@ export class HeldStore extends JointStore<RemovingStores> {
   readonly #settle = this.sql.changed<[psetid: number]>(
     `UPDATE held SET state = ${discarded} WHERE psetid = ? AND state = ${held}`,
   );
-  readonly #waiting = this.sql.row<[], { sets: number; urls: number; decided: number }>(
-    `SELECT count(*) FILTER (WHERE state = ${held}) AS sets, total(urls) FILTER (WHERE state = ${held}) AS urls,
-       count(*) FILTER (WHERE state IN (${released}, ${discarded})) AS decided FROM held`,
-  );
   readonly #page = this.sql.rows<[psetid: number, after: Key, limit: number], Key>(
     `SELECT curl, mimetype FROM helddelete WHERE psetid = ? AND (curl, mimetype) > ($curl, $mimetype)
      ORDER BY curl, mimetype LIMIT ?`,
@@ -198,9 +194,10 @@ export class HeldStore extends JointStore<RemovingStores> {
 
   /** Held sets, and the content they would remove; and how many have been decided on and are not yet done
    * with. */
-  waiting(): { sets: number; urls: number; decided: number } {
-    return this.#waiting() ?? { sets: 0, urls: 0, decided: 0 };
-  }
+  readonly waiting = this.sql.one<[], { sets: number; urls: number; decided: number }>(
+    `SELECT count(*) FILTER (WHERE state = ${held}) AS sets, total(urls) FILTER (WHERE state = ${held}) AS urls,
+       count(*) FILTER (WHERE state IN (${released}, ${discarded})) AS decided FROM held`,
+  );
 
   /** The first held set whose id is higher. */
   readonly next = this.sql.row<[psetid: number], HeldSet>(

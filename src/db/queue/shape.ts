@@ -286,9 +286,9 @@ interface WholeCounts {
 }
 
 export function readWhole(db: Db): WholeCounts {
-  const counts = new Sql(db).row<[], Omit<WholeCounts, 'oldest'>>(
+  const counts = new Sql(db).one<[], Omit<WholeCounts, 'oldest'>>(
     `SELECT count(*) AS providers, coalesce(sum(filesused), 0) AS pages, coalesce(sum(spaceused), 0) AS bytes,
        coalesce(sum(nurlproc), 0) AS waiting FROM pidb`,
-  )() ?? { providers: 0, pages: 0, bytes: 0, waiting: 0 };
+  )();
   return { ...counts, oldest: oldestWaiting(db) };
 }

@@ -54,9 +54,6 @@ export class DocumentStore extends SqlStore {
   readonly #live = this.sql.run<[bytes: number, file: number]>(
     'UPDATE file SET live_bytes = live_bytes + ? WHERE id = ?',
   );
-  readonly #counts = this.sql.row<[], { documents: number; bytes: number }>(
-    'SELECT count(*) AS documents, coalesce(sum(len), 0) AS bytes FROM doc',
-  );
 
   readonly get = this.sql.row<[docId: number], Row, DocumentRow>(
     `SELECT ${COLUMNS} FROM doc WHERE doc_id = ?`,
@@ -148,9 +145,9 @@ export class DocumentStore extends SqlStore {
   readonly lastFile = this.sql.number("SELECT seq FROM sqlite_sequence WHERE name = 'file'");
 
   /** Counts all rows: some milliseconds for ten thousand. */
-  counts(): { documents: number; bytes: number } {
-    return this.#counts() ?? { documents: 0, bytes: 0 };
-  }
+  readonly counts = this.sql.one<[], { documents: number; bytes: number }>(
+    'SELECT count(*) AS documents, coalesce(sum(len), 0) AS bytes FROM doc',
+  );
 }
 
 function rowOf({ docBytes, md5, isGood, file, position, storedBytes, ...last }: Row): DocumentRow {

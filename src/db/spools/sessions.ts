@@ -16,7 +16,7 @@ import { syncDirectory } from '../../lib/durable.js';
 import { LccError, messageOf } from '../../lib/errors.js';
 import { inodeOf } from '../../lib/inode.js';
 import { isDamage, storageError, type Db } from '../sqlite/open.js';
-import { openOwn, openOwnForReading, type OwnKind } from '../sqlite/own-database.js';
+import { madeOf, openOwn, openOwnForReading, type OwnKind } from '../sqlite/own-database.js';
 import { requireSound } from '../sqlite/row-checks.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 
@@ -243,14 +243,10 @@ export class SessionStore extends SqlStore {
 
 /** Looks at all of it before anything is read, for damage of any page is told in the same words. */
 function openSound(path: string): Db {
-  const db = openOwn(path, KIND, BUSY_TIMEOUT_MS);
-  try {
+  return madeOf(path, KIND, openOwn(path, KIND, BUSY_TIMEOUT_MS), db => {
     requireSound(db);
     return db;
-  } catch (error) {
-    db.close();
-    throw storageError(path, error, REMEDY);
-  }
+  });
 }
 
 /**
@@ -261,11 +257,6 @@ function openSound(path: string): Db {
 export function checkSessions(path: string): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
   const db = openOwnForReading(path, KIND, BUSY_TIMEOUT_MS);
-  try {
-    requireSound(db);
-  } catch (error) {
-    throw storageError(path, error, REMEDY);
-  } finally {
-    db.close();
-  }
+  madeOf(path, KIND, db, requireSound);
+  db.close();
 }

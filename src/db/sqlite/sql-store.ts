@@ -57,6 +57,12 @@ export class Sql {
     };
   }
 
+  /** The row of a statement that always has one, such as of sums. */
+  one<Bind extends unknown[], Row>(sql: string): Prepared<Bind, Row> {
+    const statement = this.#db.prepare<Bind, Row>(sql);
+    return (...bind) => statement.get(...bind) as Row;
+  }
+
   /** All rows, each as it is or as a function reads it. */
   rows<Bind extends unknown[], Row>(sql: string): Prepared<Bind, Row[]>;
   rows<Bind extends unknown[], Row, T>(sql: string, read: Reader<Row, T>): Prepared<Bind, T[]>;

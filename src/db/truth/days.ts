@@ -95,7 +95,7 @@ export abstract class DailyStore<
 }
 
 export class TruthDays extends DailyStore<{ pid: number; day: number }, keyof DayCounts> {
-  readonly #selectRecent = this.sql.row<[pid: number, day: number], { removed: number; keptback: number }>(
+  readonly #selectRecent = this.sql.one<[pid: number, day: number], { removed: number; keptback: number }>(
     `SELECT coalesce(sum(removed), 0) AS removed, coalesce(sum(keptback), 0) AS keptback FROM truth
      WHERE pid = ? AND day >= ?`,
   );
@@ -112,7 +112,7 @@ export class TruthDays extends DailyStore<{ pid: number; day: number }, keyof Da
   /** Pages of a provider found gone today and yesterday, and those of them that stay. */
   gone(pid: number, nowS: number): { removed: number; keptback: number } {
     this.flush();
-    return this.#selectRecent(pid, dayOf(nowS) - 1) ?? { removed: 0, keptback: 0 };
+    return this.#selectRecent(pid, dayOf(nowS) - 1);
   }
 
   /** The score lowers a provider's priority by one. @returns false where it is as low as can be, or is so
