@@ -7,15 +7,13 @@ import type { Clock } from '../lib/clock.js';
 import { STORE_FULL } from '../wire/codes.js';
 import type { FetchDone } from '../wire/fetch.js';
 import { doubledMs, type Backoff } from '../lib/backoff.js';
-import { DelayTable, type DelayRules } from './schedule/delays.js';
+import { InOrder } from './schedule/in-order.js';
 import type { ProviderOrder } from './schedule/url-order.js';
 
-type Order = Pick<ProviderOrder<WaitingSet, WaitingRow>, 'nextDueMs' | 'soonestDueMs'>;
+type Order = Pick<ProviderOrder<WaitingSet, WaitingRow>, 'nextDueMs'>;
 
 export interface RetryOptions {
   clock: Clock;
-  /** How precisely waits are kept. */
-  lanes: { delays: DelayRules };
   /** Wait before a bad url is tried again; doubled each time, as far as `backoff` permits. */
   retryDelayMs: number;
   backoff: Backoff;
@@ -38,12 +36,11 @@ export function retryRule(retries: number): RetryRule {
 
 export class Retries {
   readonly #options: RetryOptions;
-  readonly #table: DelayTable<number>;
+  readonly #planned = new InOrder<number>();
   readonly #orderOf: (pid: number) => Order | undefined;
 
   constructor(options: RetryOptions, orderOf: (pid: number) => Order | undefined) {
     this.#options = options;
-    this.#table = new DelayTable(options.lanes.delays);
     this.#orderOf = orderOf;
   }
 
@@ -59,54 +56,43 @@ export class Retries {
   /** Bad urls of its sets are taken when they are due. */
   plan({ order, provider: { pid } }: { order: Order; provider: { pid: number } }): void {
     const dueMs = order.nextDueMs();
-    if (dueMs !== undefined) this.#table.set(pid, dueMs);
+    if (dueMs !== undefined) this.#planned.set(pid, dueMs);
   }
 
   delete(pid: number): void {
-    this.#table.delete(pid);
+    this.#planned.delete(pid);
   }
 
   /** Takes out the providers that are due. */
   due(nowMs: number): number[] {
-    return this.#table.due(nowMs);
+    return this.#planned.takeUpTo(nowMs);
   }
 
   /** When `due` is worth asking again, monotonic. */
   nextMs(): number | undefined {
-    return this.#table.nextMs();
+    return this.#planned.first()?.at;
   }
 
   /** Providers, and when the first of their failed urls is tried again (milliseconds since 1970), at most
    * `limit`. */
   times(limit: number): [number, number][] {
-    const found: [number, number][] = [];
-    for (const [pid] of this.#table.entries()) {
-      if (found.length >= limit) break;
-      const atMs = this.#atMs(pid);
-      if (atMs !== null) found.push([pid, atMs]);
-    }
-    return found;
+    return [...this.#waiting()].slice(0, limit);
   }
 
   /** When the first one of all is tried again, milliseconds since 1970; null when none is known to wait for
    * that. */
   soonestAtMs(): number | null {
-    let first: [number, number] | undefined;
-    for (const entry of this.#table.entries())
-      if ((first === undefined || entry[1] < first[1]) && this.#isWaiting(entry[0])) first = entry;
-    return first === undefined ? null : this.#atMs(first[0]);
+    let firstMs = Infinity;
+    for (const [, atMs] of this.#waiting()) firstMs = Math.min(firstMs, atMs);
+    return firstMs === Infinity ? null : firstMs;
   }
 
   /** A provider that was told to try at once is planned still, and waits no more. */
-  #isWaiting(pid: number): boolean {
-    return this.#orderOf(pid)?.nextDueMs() !== undefined;
-  }
-
-  /** The planned time may be the beginning of a cell or an hour in which something is due: the order knows
-   * better. */
-  #atMs(pid: number): number | null {
-    const dueMs = this.#orderOf(pid)?.soonestDueMs();
+  *#waiting(): Generator<[number, number], void> {
     const { clock } = this.#options;
-    return dueMs === undefined ? null : Math.round(clock.nowMs() + dueMs - clock.monotonicMs());
+    for (const pid of this.#planned.keys()) {
+      const dueMs = this.#orderOf(pid)?.nextDueMs();
+      if (dueMs !== undefined) yield [pid, Math.round(clock.nowMs() + dueMs - clock.monotonicMs())];
+    }
   }
 }

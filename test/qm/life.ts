@@ -71,7 +71,6 @@ export class Life {
         ageingMs: 1e12,
         perHost: Infinity,
         perGroup: 2,
-        delays: { gridMs: 4000, horizonMs: 3_600_000 },
       },
       backoff: { minMs: backoffMinMs, maxMs: backoffMaxMs },
       retryDelayMs,

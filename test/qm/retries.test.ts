@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Retries } from '../../src/qm/retries.js';
-import { DelayTable } from '../../src/qm/schedule/delays.js';
+import { InOrder } from '../../src/qm/schedule/in-order.js';
 import type { FetchFailed } from '../../src/wire/fetch.js';
 import { ManualClock } from '../support/manual-clock.js';
 
@@ -17,8 +17,7 @@ const FAILED: FetchFailed = {
 const RULES = { retryDelayMs: 10_000, backoff: { minMs: 10_000, maxMs: 86_400_000 } };
 
 test('the wait before a retry doubles with each try, up to that of a site that does not answer', () => {
-  const lanes = { delays: { gridMs: 4000, horizonMs: 3_600_000 } };
-  const retries = new Retries({ ...RULES, lanes, clock: new ManualClock() }, () => undefined);
+  const retries = new Retries({ ...RULES, clock: new ManualClock() }, () => undefined);
   const waitsMs = (code: number) => [1, 2, 6, 30].map(tries => retries.waitMs(tries, { ...FAILED, code }));
   assert.deepEqual(waitsMs(503), [10_000, 20_000, 320_000, 86_400_000]);
   assert.deepEqual(waitsMs(613), [10_000, 20_000, 320_000, 320_000], 'room comes back unasked');
@@ -26,14 +25,13 @@ test('the wait before a retry doubles with each try, up to that of a site that d
 
 test('people are told to the millisecond when urls are tried again, and nothing of what was told to try at once', () => {
   const clock = new ManualClock();
-  const delays = { gridMs: 4000, horizonMs: 3_600_000 };
   const orders = new Map(
     [7, 8].map(pid => {
-      const wakes = new DelayTable<number>({ gridMs: 1000, horizonMs: 3_600_000 });
-      return [pid, { wakes, nextDueMs: () => wakes.nextMs(), soonestDueMs: () => wakes.soonestMs() }];
+      const wakes = new InOrder<number>();
+      return [pid, { wakes, nextDueMs: () => wakes.first()?.at }];
     }),
   );
-  const retries = new Retries({ ...RULES, lanes: { delays }, clock }, pid => orders.get(pid));
+  const retries = new Retries({ ...RULES, clock }, pid => orders.get(pid));
   assert.deepEqual([retries.soonestAtMs(), retries.times(10)], [null, []]);
   const inMs = new Map([
     [7, 5_000_017],

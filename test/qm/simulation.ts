@@ -176,7 +176,6 @@ const USUAL: Queueing = {
     ageingMs: 600_000,
     perHost: Infinity,
     perGroup: 2,
-    delays: { gridMs: 4000, horizonMs: 3_600_000 },
   },
   backoff: { minMs: 10_000, maxMs: 86_400_000 },
   retryDelayMs: 10_000,

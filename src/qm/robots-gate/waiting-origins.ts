@@ -5,7 +5,7 @@
  */
 import type { WaitingSet } from '../../db/queue/sets.js';
 import type { WaitingRow } from '../../db/queue/row.js';
-import { DelayTable, type DelayRules } from '../schedule/delays.js';
+import { InOrder } from '../schedule/in-order.js';
 import type { LaneTable } from '../schedule/lanes.js';
 import type { ProviderOrder } from '../schedule/url-order.js';
 
@@ -20,26 +20,24 @@ interface Aside {
 }
 
 export interface WaitingOriginsParts {
-  lanes: { delays: DelayRules };
   table: Pick<LaneTable, 'setHasUrls'>;
   orderOf: (pid: number) => Order | undefined;
 }
 
 export class WaitingOrigins {
-  readonly #times: DelayTable<number>;
+  readonly #times = new InOrder<number>();
   readonly #aside = new Map<number, Aside[]>();
   readonly #table: Pick<LaneTable, 'setHasUrls'>;
   readonly #orderOf: (pid: number) => Order | undefined;
 
-  constructor({ lanes, table, orderOf }: WaitingOriginsParts) {
-    this.#times = new DelayTable(lanes.delays);
+  constructor({ table, orderOf }: WaitingOriginsParts) {
     this.#table = table;
     this.#orderOf = orderOf;
   }
 
   /** The provider is looked at again then, or before. */
   wait(pid: number, untilMs: number): void {
-    if (untilMs < (this.#times.dueMs(pid) ?? Infinity)) this.#times.set(pid, untilMs);
+    if (untilMs < (this.#times.at(pid) ?? Infinity)) this.#times.set(pid, untilMs);
   }
 
   /** A url stays out of its order until then. @returns false: there are too many of them */
@@ -54,7 +52,7 @@ export class WaitingOrigins {
 
   /** Ends the waits whose time has come. */
   wake(nowMs: number): void {
-    for (const pid of this.#times.due(nowMs)) this.#end(pid);
+    for (const pid of this.#times.takeUpTo(nowMs)) this.#end(pid);
   }
 
   /** Ends that of a provider, or all. */
@@ -67,18 +65,18 @@ export class WaitingOrigins {
 
   /** Until when a provider waits, monotonic; undefined: it does not. */
   untilMs(pid: number): number | undefined {
-    return this.#times.dueMs(pid);
+    return this.#times.at(pid);
   }
 
   /** Those that wait, of one provider or of all. */
   of(pid?: number): number[] {
-    if (pid === undefined) return [...this.#times.entries()].map(([one]) => one);
+    if (pid === undefined) return [...this.#times.keys()];
     return this.#times.has(pid) ? [pid] : [];
   }
 
   /** When `wake` is worth asking again, monotonic. */
   nextMs(): number | undefined {
-    return this.#times.nextMs();
+    return this.#times.first()?.at;
   }
 
   #end(pid: number): void {

@@ -1,7 +1,6 @@
 /** Parts of lanes: the rules, a provider and its states, a lane and its states, leave to send. */
 import { transitions, type StateOf } from '../../lib/states.js';
 import { LINKS, type SetClass } from '../../wire/origin.js';
-import type { DelayRules } from './delays.js';
 
 /** 0 to 2; 2 goes first. */
 export const PRIORITIES = 3;
@@ -31,7 +30,6 @@ export interface LaneRules {
   perHost: number;
   /** Lanes of one group at a time, of all its providers together. */
   perGroup: number;
-  delays: DelayRules;
 }
 
 export interface LaneProvider {

@@ -33,8 +33,8 @@ import {
   type ProviderLanes,
   type ProviderState,
 } from './lane.js';
-import { DelayTable } from './delays.js';
 import { HostedLine } from './hosts.js';
+import { InOrder } from './in-order.js';
 import { RunningLanes } from './running-lanes.js';
 import { isDueTo, WorkerSlots } from './worker-slots.js';
 
@@ -48,9 +48,10 @@ export class LaneTable {
   readonly #running = new RunningLanes();
   readonly #recalled = new Set<Lane>();
   #toRecall: Lane[] = [];
-  readonly #delayed: DelayTable<ProviderLanes>;
+  /** Those that are delayed, by the end of that. */
+  readonly #delayed = new InOrder<ProviderLanes>();
   /** Those that make room for others. */
-  readonly #resting: DelayTable<ProviderLanes>;
+  readonly #resting = new InOrder<ProviderLanes>();
   readonly #waitingUrls: (pid: number, most: number) => number;
   #nowMs = 0;
 
@@ -60,8 +61,6 @@ export class LaneTable {
     this.#waitingUrls = waitingUrls;
     this.#workers = new WorkerSlots(rules.overbookPercent);
     this.#waiting = new HostedLine(rules);
-    this.#delayed = new DelayTable(rules.delays);
-    this.#resting = new DelayTable(rules.delays);
   }
 
   /** A Bot Manager is there, or its slots changed. */
@@ -165,7 +164,7 @@ export class LaneTable {
   /** Lets providers go on after the end of their delay or rest. */
   wake(nowMs: number): void {
     this.#nowMs = nowMs;
-    const [delayed, resting] = [this.#delayed.due(nowMs), this.#resting.due(nowMs)];
+    const [delayed, resting] = [this.#delayed.takeUpTo(nowMs), this.#resting.takeUpTo(nowMs)];
     for (const provider of delayed) provider.isDelayed = false;
     for (const provider of resting) provider.makesRoom = false;
     for (const provider of [...delayed, ...resting]) this.#settle(provider);
@@ -173,7 +172,7 @@ export class LaneTable {
 
   /** When `wake` is worth calling again; Infinity when nobody is delayed or rests. */
   nextWakeMs(): number {
-    return Math.min(this.#delayed.nextMs() ?? Infinity, this.#resting.nextMs() ?? Infinity);
+    return Math.min(this.#delayed.first()?.at ?? Infinity, this.#resting.first()?.at ?? Infinity);
   }
 
   /** The next lane that may take urls; undefined when there is none. The caller answers with `sent`. */

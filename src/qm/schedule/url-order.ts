@@ -15,7 +15,7 @@
  */
 import { rankOf, type SetClass } from '../../wire/origin.js';
 import { Behind } from './behind.js';
-import { DelayTable } from './delays.js';
+import { InOrder } from './in-order.js';
 import {
   keyOf,
   newProgress,
@@ -55,7 +55,8 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   readonly #waiting = new Map<number, SetProgress<S>>();
   readonly #asleep = new Map<number, SetProgress<S>>();
   readonly #behind = new Behind<S>();
-  readonly #wakes = new DelayTable<number>({ gridMs: 1000, horizonMs: 3_600_000 });
+  /** Those asleep that have failed urls, by the time when the next is due. */
+  readonly #wakes = new InOrder<number>();
   readonly #mostAsleep: number;
   #isCutShort = false;
 
@@ -152,7 +153,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   take(limit: number, nowMs: number): Taken<S, R>[] {
     const taken: Taken<S, R>[] = [];
     this.#isCutShort = false;
-    this.#wake(this.#wakes.due(nowMs));
+    this.#wake(this.#wakes.takeUpTo(nowMs));
     const next = this.nextClass();
     for (const progress of this.#waiting.values()) {
       if (taken.length >= limit) return taken;
@@ -293,12 +294,7 @@ export class ProviderOrder<S extends OrderedSet, R extends PlacedRow> {
   /** When `take` may find bad urls, monotonic milliseconds; undefined when none are waiting. Of a set with
    * rows out that is known when `finished` has been asked. */
   nextDueMs(): number | undefined {
-    return this.#wakes.nextMs();
-  }
-
-  /** When the first of them is due, to the millisecond. */
-  soonestDueMs(): number | undefined {
-    return this.#wakes.soonestMs();
+    return this.#wakes.first()?.at;
   }
 
   #wake(keys: readonly number[]): void {

@@ -62,7 +62,6 @@ export function dispatchOf(services: Services, { store, duty, logBrake, failed }
       ageingMs: AGEING_MS,
       perHost: settings.qm.maxConnectionsPerHost,
       perGroup: settings.qm.groupLanes,
-      delays: { gridMs: 4000, horizonMs: 3_600_000 },
     },
     backoff: { minMs: settings.qm.backoffMinMs, maxMs: settings.qm.backoffMaxMs },
     retryDelayMs: settings.qm.retryDelayMs,

@@ -12,7 +12,6 @@ const RULES = {
   ageingMs: 1000,
   perHost: 2,
   perGroup: 2,
-  delays: { gridMs: 4000, horizonMs: 3_600_000 },
 };
 
 /** A table, what is on its way, and how many urls each provider has left. */

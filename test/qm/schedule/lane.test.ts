@@ -12,7 +12,6 @@ test('a lane is overbooked, has a slot when one falls free, is recalled and clos
       ageingMs: 60_000,
       perHost: Infinity,
       perGroup: 2,
-      delays: { gridMs: 4000, horizonMs: 3_600_000 },
     },
     () => 0,
   );
@@ -48,7 +47,6 @@ test('a provider without urls, or one that waits for a time or a place, gets no 
       ageingMs: 60_000,
       perHost: 1,
       perGroup: 1,
-      delays: { gridMs: 4000, horizonMs: 3_600_000 },
     },
     () => 0,
   );

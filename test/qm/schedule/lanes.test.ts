@@ -10,7 +10,6 @@ const rules: LaneRules = {
   ageingMs: 60_000,
   perHost: Infinity,
   perGroup: 2,
-  delays: { gridMs: 4000, horizonMs: 3_600_000 },
 };
 let table: LaneTable;
 /** Urls left, by provider. */

@@ -55,7 +55,6 @@ test('nobody starves, whatever comes with whatever priority', () => {
           ageingMs: AGEING,
           perHost: Infinity,
           perGroup: 2,
-          delays: { gridMs: 4000, horizonMs: 3_600_000 },
         };
         const table = new LaneTable(rules, (pid, most) => Math.min(most, left[pid] ?? 0));
         table.setWorker(1, slots);

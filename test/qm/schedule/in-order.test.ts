@@ -1,37 +1,34 @@
 import fc from 'fast-check';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DelayTable } from '../../../src/qm/schedule/delays.js';
-
-const rules = { gridMs: 4000, horizonMs: 3_600_000 };
+import { InOrder } from '../../../src/qm/schedule/in-order.js';
 
 test('nobody waits longer because of the grid, nor for being beyond the horizon', () => {
-  const table = new DelayTable<string>(rules);
+  const table = new InOrder<string>();
   table.set('soon', 10);
   table.set('later in its cell', 6001);
   table.set('days ahead', 200_000_001);
-  assert.deepEqual(table.due(9), []);
-  assert.deepEqual([...table.entries()][1], ['later in its cell', 6001]);
-  assert.deepEqual(table.due(10), ['soon']);
-  assert.deepEqual(table.due(6000), []);
-  assert.equal(table.nextMs(), 6001);
-  assert.deepEqual(table.due(6001), ['later in its cell']);
-  assert.deepEqual(table.due(200_000_000), []);
-  assert.equal(table.nextMs(), 200_000_001);
-  assert.equal(table.soonestMs(), 200_000_001);
-  assert.deepEqual(table.due(200_000_001), ['days ahead']);
-  assert.equal(table.nextMs(), undefined);
+  assert.deepEqual(table.takeUpTo(9), []);
+  assert.deepEqual([...table.keys()][1], 'later in its cell');
+  assert.deepEqual(table.takeUpTo(10), ['soon']);
+  assert.deepEqual(table.takeUpTo(6000), []);
+  assert.equal(table.first()?.at, 6001);
+  assert.deepEqual(table.takeUpTo(6001), ['later in its cell']);
+  assert.deepEqual(table.takeUpTo(200_000_000), []);
+  assert.equal(table.first()?.at, 200_000_001);
+  assert.deepEqual(table.takeUpTo(200_000_001), ['days ahead']);
+  assert.equal(table.first()?.at, undefined);
 });
 
 test('a delay replaces the one before, and can be taken back', () => {
-  const table = new DelayTable<number>(rules);
+  const table = new InOrder<number>();
   table.set(1, 5000);
   table.set(1, 100);
   table.set(2, 100);
   table.delete(2);
-  assert.equal(table.dueMs(1), 100);
+  assert.equal(table.at(1), 100);
   assert.ok(table.has(1) && !table.has(2));
-  assert.deepEqual(table.due(5000), [1]);
+  assert.deepEqual(table.takeUpTo(5000), [1]);
   assert.equal(table.size, 0);
 });
 
@@ -44,11 +41,11 @@ test('over any delays and steps everybody is named once, in time and in order, a
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), steps => {
-      const table = new DelayTable<number>(rules);
+      const table = new InOrder<number>();
       const model = new Map<number, number>();
       let nowMs = 0;
       for (const one of steps) {
-        assert.equal(table.soonestMs(), model.size === 0 ? undefined : Math.min(...model.values()));
+        assert.equal(table.first()?.at, model.size === 0 ? undefined : Math.min(...model.values()));
         if (one.do === 'set') {
           table.set(one.key, nowMs + one.inMs);
           model.set(one.key, nowMs + one.inMs);
@@ -58,7 +55,7 @@ test('over any delays and steps everybody is named once, in time and in order, a
         } else {
           nowMs += one.ms;
           const due = [...model].filter(([, dueMs]) => dueMs <= nowMs);
-          const named = table.due(nowMs);
+          const named = table.takeUpTo(nowMs);
           assert.deepEqual(
             named.map(key => model.get(key)),
             due.map(([, dueMs]) => dueMs).sort((a, b) => a - b),
@@ -67,13 +64,13 @@ test('over any delays and steps everybody is named once, in time and in order, a
         }
         assert.equal(table.size, model.size);
         const earliest = Math.min(...model.values());
-        assert.ok((table.nextMs() ?? Infinity) <= earliest);
-        assert.equal(table.nextMs() === undefined, model.size === 0);
+        assert.ok((table.first()?.at ?? Infinity) <= earliest);
+        assert.equal(table.first()?.at === undefined, model.size === 0);
       }
       // Looking whenever it is worth it finds everybody at his time.
-      for (let nextMs = table.nextMs(); nextMs !== undefined; nextMs = table.nextMs()) {
+      for (let nextMs = table.first()?.at; nextMs !== undefined; nextMs = table.first()?.at) {
         nowMs = Math.max(nowMs, nextMs);
-        for (const key of table.due(nowMs)) {
+        for (const key of table.takeUpTo(nowMs)) {
           assert.ok((model.get(key) ?? Infinity) <= nowMs);
           model.delete(key);
         }
