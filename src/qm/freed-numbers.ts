@@ -6,28 +6,16 @@ import { ProviderMap } from '../db/engine/map.js';
 import { engineAccount } from '../db/engine/nodes.js';
 import { LccError } from '../lib/errors.js';
 
-export class FreedNumbers {
-  readonly #services: Services;
-
-  constructor(services: Services) {
-    this.#services = services;
-  }
-
-  free(pid: number): void {
-    const services = this.#services;
-    if (services.settings.store.url === '') return;
-    this.#free(pid).catch(error => {
-      if (!(error instanceof LccError)) return services.fail(error);
-      // The number stays with this home, where it can be added again.
-      services.log.warn('number of a provider not given back', { pid, reason: error.message });
-    });
-  }
-
-  async #free(pid: number): Promise<void> {
-    const services = this.#services;
-    const { settings, clock, log, told } = services;
+export async function freeNumber(services: Services, pid: number): Promise<void> {
+  const { settings, clock, log, told } = services;
+  if (settings.store.url === '') return;
+  try {
     await services.kept().shipped('lcc');
     const engine = new Engine(engineAccount(settings.store), { clock, log });
     await new ProviderMap(engine).free([pid], settings.cluster.shard, told).finally(() => engine.close());
+  } catch (error) {
+    if (!(error instanceof LccError)) return services.fail(error);
+    // The number stays with this home, where it can be added again.
+    log.warn('number of a provider not given back', { pid, reason: error.message });
   }
 }

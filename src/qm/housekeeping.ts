@@ -12,62 +12,41 @@ const RETRY_MS = 1000;
 /** Where nothing may be committed. */
 const HELD_MS = 100;
 
-export class Housekeeping {
-  readonly #clock: Clock;
-  readonly #chores: { chore: Chore; dueMs: number }[];
-  readonly #failed: (error: unknown) => boolean;
-  readonly #mayRun: () => boolean;
-  #cancel: (() => void) | undefined;
-
-  /**
-   * @param failed a chore failed; true: try again later
-   * @param mayRun whether anything may be committed
-   */
-  constructor(
-    clock: Clock,
-    chores: readonly Chore[],
-    failed: (error: unknown) => boolean,
-    mayRun = () => true,
-  ) {
-    this.#mayRun = mayRun;
-    this.#clock = clock;
-    this.#chores = chores.map(chore => ({ chore, dueMs: 0 }));
-    this.#failed = failed;
-  }
-
-  start(): void {
-    const nowMs = this.#clock.monotonicMs();
-    for (const one of this.#chores) one.dueMs = nowMs;
-    this.#later();
-  }
-
-  stop(): void {
-    this.#cancel?.();
-  }
-
-  #later(): void {
-    const dueMs = Math.min(...this.#chores.map(one => one.dueMs));
-    this.#cancel = this.#clock.after(Math.max(0, dueMs - this.#clock.monotonicMs()), () => {
-      if (this.#runDue()) this.#later();
+/**
+ * @param failed a chore failed; true: try again later
+ * @param mayRun whether anything may be committed
+ */
+export function housekeeping(
+  clock: Clock,
+  chores: readonly Chore[],
+  failed: (error: unknown) => boolean,
+  mayRun = () => true,
+): { start(): void; stop(): void } {
+  const due = new Map(chores.map(chore => [chore, 0]));
+  let cancel: (() => void) | undefined;
+  const later = (): void => {
+    const dueMs = Math.min(...due.values());
+    cancel = clock.after(Math.max(0, dueMs - clock.monotonicMs()), () => {
+      if (runDue()) later();
     });
-  }
-
+  };
   /** @returns false after a failure that will not pass */
-  #runDue(): boolean {
-    const nowMs = this.#clock.monotonicMs();
-    for (const one of this.#chores) {
-      if (one.dueMs > nowMs) continue;
-      if (!this.#mayRun()) {
-        one.dueMs = nowMs + HELD_MS;
+  const runDue = (): boolean => {
+    const nowMs = clock.monotonicMs();
+    for (const [chore, dueMs] of due) {
+      if (dueMs > nowMs) continue;
+      if (!mayRun()) {
+        due.set(chore, nowMs + HELD_MS);
         continue;
       }
       try {
-        one.dueMs = nowMs + one.chore.run();
+        due.set(chore, nowMs + chore.run());
       } catch (error) {
-        if (!this.#failed(error)) return false;
-        one.dueMs = nowMs + RETRY_MS;
+        if (!failed(error)) return false;
+        due.set(chore, nowMs + RETRY_MS);
       }
     }
     return true;
-  }
+  };
+  return { start: later, stop: () => cancel?.() };
 }

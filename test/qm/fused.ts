@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach } from 'node:test';
 import { silentLog } from '../../src/lib/log.js';
-import { DecidedRemovals } from '../../src/qm/housekeeping/decided-removals.js';
+import { decidedRemovals } from '../../src/qm/housekeeping/decided-removals.js';
 import type { SetHead } from '../../src/wire/uns-qm.js';
 import { Bench, url, type BenchOptions } from './support.js';
 
@@ -56,7 +56,7 @@ export const sendFull = (...which: string[]) =>
 
 /** What the Queue Manager does with what was decided. @returns steps it took */
 export function carryOut(most = Infinity): number {
-  const chore = new DecidedRemovals({
+  const chore = decidedRemovals({
     store: bench.store,
     clock: bench.clock,
     log: silentLog,

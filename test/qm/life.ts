@@ -9,9 +9,9 @@ import { controlsOf } from '../../src/qm/controls.js';
 import { Deletions } from '../../src/qm/deletions.js';
 import { Dispatcher } from '../../src/qm/dispatch.js';
 import { Intake } from '../../src/qm/intake.js';
-import { Housekeeping } from '../../src/qm/housekeeping.js';
+import { housekeeping } from '../../src/qm/housekeeping.js';
 import { retryRule } from '../../src/qm/retries.js';
-import { DecidedRemovals } from '../../src/qm/housekeeping/decided-removals.js';
+import { decidedRemovals } from '../../src/qm/housekeeping/decided-removals.js';
 import { silentLog } from '../../src/lib/log.js';
 import type { ManualClock } from '../support/manual-clock.js';
 import type { Setting } from './history.js';
@@ -25,7 +25,7 @@ export class Life {
   readonly dispatcher: Dispatcher;
   readonly deletions: Deletions;
   readonly controls: Record<string, Control>;
-  readonly housekeeping: Housekeeping;
+  readonly housekeeping: ReturnType<typeof housekeeping>;
   /** It died where nobody could see it. */
   crashed = false;
   readonly #hasFuse: boolean;
@@ -104,7 +104,7 @@ export class Life {
       },
     });
     const removals = { store: this.store, clock: own, log: silentLog, sliceUrls: rules.sliceUrls, onCommit };
-    this.housekeeping = new Housekeeping(own, [new DecidedRemovals(removals)], failed);
+    this.housekeeping = housekeeping(own, [decidedRemovals(removals)], failed);
     this.controls = controlsOf(this.store, this.dispatcher, silentLog, clock, OPEN_GATE);
   }
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ScanReader } from '../../src/db/cache/scan.js';
 import { silentLog } from '../../src/lib/log.js';
-import { Audits } from '../../src/qm/housekeeping/audits.js';
+import { audits } from '../../src/qm/housekeeping/audits.js';
 import { TruthEffects } from '../../src/qm/housekeeping/truth-effects.js';
 import { audit } from '../../src/crawl/audit.js';
 import type { ScanRequest } from '../../src/crawl/types.js';
@@ -168,7 +168,7 @@ test('an honest owner, one that cries wolf, a silent, a late, a noisy, a floodin
   sim.start();
   const { store } = bench;
   const nowS = () => Math.floor(clock.nowMs() / 1000);
-  const audits = new Audits({ store, clock, log: silentLog, onSet: set => sim.take(set) });
+  const chore = audits({ store, clock, log: silentLog, onSet: set => sim.take(set) });
   const lowered = new Set<number>();
   const effects = new TruthEffects({ store, clock, log: silentLog, changed: pid => void lowered.add(pid) });
   const reader = new ScanReader(bench.path);
@@ -272,14 +272,14 @@ test('an honest owner, one that cries wolf, a silent, a late, a noisy, a floodin
     const late = ownerOf(4);
     const caught = [...late.audited].filter(([, look]) => look === 'changed').map(([path]) => path);
     clock.advance(12 * MINUTE);
-    audits.run();
+    chore.run();
     assert.ok(await idle(sim));
     await announce(late, caught);
     late.claims.clear();
     for (const path of caught) late.audited.set(path, 'late');
     assert.ok(await idle(sim));
     clock.advance(2 * HOUR);
-    audits.run();
+    chore.run();
     for (const owner of owners)
       for (const look of owner.audited.values()) {
         if (look !== 'none') owner.today.a++;

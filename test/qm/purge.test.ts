@@ -4,19 +4,20 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { changeProvider, readProvider } from '../../src/db/providers/pidb.js';
 import { contentOf, purgeProvider } from '../../src/db/providers/removal.js';
 import { silentLog } from '../../src/lib/log.js';
-import { Departures } from '../../src/qm/housekeeping/departures.js';
+import type { Chore } from '../../src/qm/housekeeping.js';
+import { departures } from '../../src/qm/housekeeping/departures.js';
 import { Bench, url } from './support.js';
 
 const SLICE = 3;
 let bench: Bench;
-let chore: Departures;
+let chore: Chore;
 let over: number[];
 
 function begin(): void {
   const { store, clock } = bench;
   over = [];
   const parts = { store, clock, log: silentLog, sliceUrls: SLICE, onCommit: () => undefined };
-  chore = new Departures({ ...parts, changed: pid => void over.push(pid) });
+  chore = departures({ ...parts, changed: pid => void over.push(pid) });
 }
 
 beforeEach(() => {

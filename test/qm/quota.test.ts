@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { silentLog } from '../../src/lib/log.js';
-import { DecidedRemovals } from '../../src/qm/housekeeping/decided-removals.js';
+import { decidedRemovals } from '../../src/qm/housekeeping/decided-removals.js';
 import { Bench, failure, url } from './support.js';
 
 let bench: Bench;
@@ -238,7 +238,7 @@ function decide(what: 'release' | 'discard'): void {
   bench.store.transaction(() => bench.store.held[what]());
   const onCommit = () => undefined;
   const { store, clock } = bench;
-  const chore = new DecidedRemovals({ store, clock, log: silentLog, sliceUrls: 2, onCommit });
+  const chore = decidedRemovals({ store, clock, log: silentLog, sliceUrls: 2, onCommit });
   while (store.held.decided() !== undefined) chore.run();
 }
 

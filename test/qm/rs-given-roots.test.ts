@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, test } from 'node:test';
 import { silentLog } from '../../src/lib/log.js';
 import { hashPassword } from '../../src/lib/password.js';
-import { Departures } from '../../src/qm/housekeeping/departures.js';
+import type { Chore } from '../../src/qm/housekeeping.js';
+import { departures } from '../../src/qm/housekeeping/departures.js';
 import type { RsOperations } from '../../src/qm/rs-operations.js';
 import type { RsAnswer, RsChange } from '../../src/wire/qm-rs.js';
 import { rsOperationsOf } from './rs-bench.js';
@@ -17,13 +18,13 @@ const DAY_MS = 86_400_000;
 const SLICE = 3;
 let bench: Bench;
 let operations: RsOperations;
-let chore: Departures;
+let chore: Chore;
 
 function begin(): void {
   const { store, clock } = bench;
   operations = rsOperationsOf(bench);
   const nothing = () => undefined;
-  chore = new Departures({
+  chore = departures({
     store,
     clock,
     log: silentLog,

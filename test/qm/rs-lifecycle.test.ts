@@ -5,7 +5,8 @@ import { changeProvider } from '../../src/db/providers/pidb.js';
 import { readRegisteredPids } from '../../src/db/providers/registered.js';
 import { silentLog } from '../../src/lib/log.js';
 import { hashPassword, passwordMatches } from '../../src/lib/password.js';
-import { Departures } from '../../src/qm/housekeeping/departures.js';
+import type { Chore } from '../../src/qm/housekeeping.js';
+import { departures } from '../../src/qm/housekeeping/departures.js';
 import type { RsOperations } from '../../src/qm/rs-operations.js';
 import type { RsAnswer, RsChange, RsControl, RsQuestion } from '../../src/wire/qm-rs.js';
 import { rsOperationsOf } from './rs-bench.js';
@@ -19,7 +20,7 @@ const DAY_MS = 86_400_000;
 const SLICE = 3;
 let bench: Bench;
 let operations: RsOperations;
-let chore: Departures;
+let chore: Chore;
 let told: string[];
 
 function begin(): void {
@@ -28,7 +29,7 @@ function begin(): void {
   operations = rsOperationsOf(bench, told);
   const onCommit = () => undefined;
   const changed = (pid: number) => void told.push(`over ${pid}`);
-  chore = new Departures({ store, clock, log: silentLog, sliceUrls: SLICE, onCommit, changed });
+  chore = departures({ store, clock, log: silentLog, sliceUrls: SLICE, onCommit, changed });
 }
 
 beforeEach(() => {

@@ -33,51 +33,45 @@ export interface AuditsOptions {
 
 /** Upkeep of audits: urls that are looked at twice, changes that nobody announced within the hour, and the
  * time of the next audit. */
-export class Audits implements Chore {
-  readonly #options: AuditsOptions;
+export function audits({ store, clock, log, onSet }: AuditsOptions): Chore {
+  return {
+    run() {
+      const nowS = Math.floor(clock.nowMs() / 1000);
+      if (!store.audits.hasAny()) return EVERY_MS;
+      const { settled, sets, over } = store.transaction(() => {
+        const settled = store.audits.settle(nowS);
+        for (const url of settled) tell(store, url);
+        const rows = store.audits.toAskAgain(nowS).flatMap(({ id }) => store.content.row(id) ?? []);
+        return { settled, sets: store.refetch.auditAgain(rows), over: endAudits(store, nowS) };
+      });
+      if (settled.length + sets.length + over.length > 0) step('qm.audit.settled');
+      for (const set of sets) onSet(set);
+      for (const audit of over) log.info('audit over', audit);
+      return EVERY_MS;
+    },
+  };
+}
 
-  constructor(options: AuditsOptions) {
-    this.#options = options;
-  }
+function tell(store: QueueStore, { pid, curl, mimetype, isDead }: SettledUrl): void {
+  const code = isDead === 1 ? SILENT_END : SILENT_CHANGE;
+  store.errors.add(pid, { curl, mimetype }, code, codeText(code));
+}
 
-  run(): number {
-    const { store, clock, log, onSet } = this.#options;
-    const nowS = Math.floor(clock.nowMs() / 1000);
-    if (!store.audits.hasAny()) return EVERY_MS;
-    const { settled, sets, over } = store.transaction(() => {
-      const settled = store.audits.settle(nowS);
-      for (const url of settled) this.#tell(url);
-      const rows = store.audits.toAskAgain(nowS).flatMap(({ id }) => store.content.row(id) ?? []);
-      return { settled, sets: store.refetch.auditAgain(rows), over: this.#end(nowS) };
-    });
-    if (settled.length + sets.length + over.length > 0) step('qm.audit.settled');
-    for (const set of sets) onSet(set);
-    for (const audit of over) log.info('audit over', audit);
-    return EVERY_MS;
-  }
-
-  #tell({ pid, curl, mimetype, isDead }: SettledUrl): void {
-    const code = isDead === 1 ? SILENT_END : SILENT_CHANGE;
-    this.#options.store.errors.add(pid, { curl, mimetype }, code, codeText(code));
-  }
-
-  /** Plans the next audit of those whose sample is complete. */
-  #end(nowS: number) {
-    const { store } = this.#options;
-    return store.audits.progress().flatMap(({ pid, held, settled, silent, failed, open }) => {
-      const size = Math.min(sampleSize(held, silent), Math.max(0, held - failed));
-      if (open > 0 || settled < size) return [];
-      const [least, most] = [lowerShare(silent, settled), upperShare(silent, settled)];
-      const days = NEXT_DAYS.find(({ upTo }) => most <= upTo)?.days ?? SOON_DAYS;
-      store.audits.over(
-        pid,
-        nowS + Math.floor((days * DAY_S) / (store.scores(nowS, pid).some(isDoubted) ? RATE_OF_LIARS : 1)),
-        silent,
-      );
-      if (least > MUCH) store.providers.wantFullSet('silent changes', pid);
-      return [{ pid, settled, silent, least_percent: percent(least), most_percent: percent(most) }];
-    });
-  }
+/** Plans the next audit of those whose sample is complete. */
+function endAudits(store: QueueStore, nowS: number) {
+  return store.audits.progress().flatMap(({ pid, held, settled, silent, failed, open }) => {
+    const size = Math.min(sampleSize(held, silent), Math.max(0, held - failed));
+    if (open > 0 || settled < size) return [];
+    const [least, most] = [lowerShare(silent, settled), upperShare(silent, settled)];
+    const days = NEXT_DAYS.find(({ upTo }) => most <= upTo)?.days ?? SOON_DAYS;
+    store.audits.over(
+      pid,
+      nowS + Math.floor((days * DAY_S) / (store.scores(nowS, pid).some(isDoubted) ? RATE_OF_LIARS : 1)),
+      silent,
+    );
+    if (least > MUCH) store.providers.wantFullSet('silent changes', pid);
+    return [{ pid, settled, silent, least_percent: percent(least), most_percent: percent(most) }];
+  });
 }
 
 function percent(share: number): number {

@@ -1,24 +1,14 @@
 import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
-import { SlicedRemoval, type Removal, type SlicedRemovalOptions } from './sliced-removal.js';
+import type { Chore } from '../housekeeping.js';
+import { slicedRemoval, type SlicedRemovalOptions } from './sliced-removal.js';
 
 const LOOK_MS = 500;
 
-export interface DecidedRemovalsOptions extends SlicedRemovalOptions {
-  log: Log;
-}
-
 /** Carries out the removals of held sets that were released, and forgets those that were discarded. */
-export class DecidedRemovals extends SlicedRemoval {
-  readonly #options: DecidedRemovalsOptions;
-
-  constructor(options: DecidedRemovalsOptions) {
-    super(options, LOOK_MS);
-    this.#options = options;
-  }
-
-  protected next(rows: () => number, nowS: () => number): Removal | undefined {
-    const { store, log } = this.#options;
+export function decidedRemovals(options: SlicedRemovalOptions & { log: Log }): Chore {
+  const { store, log } = options;
+  return slicedRemoval(options, LOOK_MS, (rows, nowS) => {
     const set = store.held.decided();
     if (set === undefined) return undefined;
     const { psetid, pid, state } = set;
@@ -41,5 +31,5 @@ export class DecidedRemovals extends SlicedRemoval {
         });
       },
     };
-  }
+  });
 }

@@ -1,7 +1,8 @@
 import type { Log } from '../../lib/log.js';
 import { step } from '../../lib/steps.js';
 import { strictRootCheck } from '../../wire/roots.js';
-import { SlicedRemoval, type Removal, type SlicedRemovalOptions } from './sliced-removal.js';
+import type { Chore } from '../housekeeping.js';
+import { slicedRemoval, type SlicedRemovalOptions } from './sliced-removal.js';
 
 const LOOK_MS = 1000;
 
@@ -12,16 +13,9 @@ export interface DeparturesOptions extends SlicedRemovalOptions {
 }
 
 /** Removes what providers that have left held, and what lies outside of the roots that others still have. */
-export class Departures extends SlicedRemoval {
-  readonly #options: DeparturesOptions;
-
-  constructor(options: DeparturesOptions) {
-    super(options, LOOK_MS);
-    this.#options = options;
-  }
-
-  protected next(rows: () => number, nowS: () => number): Removal | undefined {
-    const { store, log, changed } = this.#options;
+export function departures(options: DeparturesOptions): Chore {
+  const { store, log, changed } = options;
+  return slicedRemoval(options, LOOK_MS, (rows, nowS) => {
     const departure = store.departures.next(nowS());
     if (departure === undefined) return undefined;
     const { pid, kind } = departure;
@@ -47,5 +41,5 @@ export class Departures extends SlicedRemoval {
         });
       },
     };
-  }
+  });
 }

@@ -12,61 +12,47 @@ const PAUSE_MS = 20;
 /** Noted deletes looked at in one step. */
 const PAGE_ROWS = 500;
 
-export interface HeldRecountOptions {
-  store: QueueStore;
-  clock: Clock;
-  log: Log;
-}
-
 /** Counts again what held sets would remove: what was announced again meanwhile would stay. A set of which
  * nothing is left is given up, so that nobody is asked for a decision that decides nothing. */
-export class HeldRecount implements Chore {
-  readonly #options: HeldRecountOptions;
-  #work: { set: HeldSet; steps: Generator<LeftOver, void>; left: LeftOver } | undefined;
-  #after = 0;
-  #workedMs = 0;
-
-  constructor(options: HeldRecountOptions) {
-    this.#options = options;
-  }
-
-  run(): number {
-    const { clock } = this.#options;
-    const startedMs = clock.monotonicMs();
-    const work = this.#work ?? this.#next();
-    // After a failure the count starts again.
-    this.#work = undefined;
-    if (work === undefined) {
-      const pauseMs = Math.max(ROUND_PAUSE_MS, REST * this.#workedMs);
-      this.#after = 0;
-      this.#workedMs = 0;
-      return pauseMs;
-    }
-    const { done, value } = work.steps.next();
-    if (done === true) {
-      this.#counted(work.set, work.left);
-      this.#after = work.set.psetid;
-    } else {
-      work.left.content += value.content;
-      work.left.waits ||= value.waits;
-      this.#work = work;
-    }
-    this.#workedMs += clock.monotonicMs() - startedMs;
-    return PAUSE_MS;
-  }
-
-  #next() {
-    const { held, reconciler } = this.#options.store;
-    const set = held.next(this.#after);
+export function heldRecount({ store, clock, log }: { store: QueueStore; clock: Clock; log: Log }): Chore {
+  let work: { set: HeldSet; steps: Generator<LeftOver, void>; left: LeftOver } | undefined;
+  let after = 0;
+  let workedMs = 0;
+  const next = () => {
+    const { held, reconciler } = store;
+    const set = held.next(after);
     if (set === undefined) return undefined;
     const steps = set.isfull === 1 ? reconciler.left(set.pid, set.psetid) : held.left(set, PAGE_ROWS);
     return { set, steps, left: { content: 0, waits: false } };
-  }
-
-  #counted({ pid, psetid, urls }: HeldSet, left: LeftOver): void {
+  };
+  const counted = ({ pid, psetid, urls }: HeldSet, left: LeftOver): void => {
     if (left.content === urls && urls > 0) return;
-    const { store, log } = this.#options;
     if (!store.transaction(() => store.held.recount(psetid, left))) return;
     log.info('held removals dropped: nothing left to remove', { pid, psetid });
-  }
+  };
+  return {
+    run() {
+      const startedMs = clock.monotonicMs();
+      const now = work ?? next();
+      // After a failure the count starts again.
+      work = undefined;
+      if (now === undefined) {
+        const pauseMs = Math.max(ROUND_PAUSE_MS, REST * workedMs);
+        after = 0;
+        workedMs = 0;
+        return pauseMs;
+      }
+      const { done, value } = now.steps.next();
+      if (done === true) {
+        counted(now.set, now.left);
+        after = now.set.psetid;
+      } else {
+        now.left.content += value.content;
+        now.left.waits ||= value.waits;
+        work = now;
+      }
+      workedMs += clock.monotonicMs() - startedMs;
+      return PAUSE_MS;
+    },
+  };
 }

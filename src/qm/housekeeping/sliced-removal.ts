@@ -29,54 +29,47 @@ export interface Removal {
   ended: (removed: number) => void;
 }
 
-/** Carries out removals one after the other, each a slice at a time in a transaction of its own. */
-export abstract class SlicedRemoval implements Chore {
-  readonly #options: SlicedRemovalOptions;
-  readonly #lookMs: number;
-  readonly #size: SliceSize;
-  #work: { removal: Removal; removed: number } | undefined;
-
-  /** @param lookMs until `next` is asked again where there was nothing to do */
-  constructor(options: SlicedRemovalOptions, lookMs: number) {
-    this.#options = options;
-    this.#lookMs = lookMs;
-    this.#size = new SliceSize({ most: options.sliceUrls, aloneMs: 0, isShared: () => true });
-  }
-
-  /** @param rows of a slice @returns undefined: nothing to remove */
-  protected abstract next(rows: () => number, nowS: () => number): Removal | undefined;
-
-  run(): number {
-    const work = (this.#work ??= this.#begin());
-    if (work === undefined) return this.#lookMs;
-    // After a failure the removal begins again: its slices have gone on, the database has not.
-    this.#work = undefined;
-    const { store, clock, onCommit } = this.#options;
-    const { removal } = work;
+/**
+ * Carries out removals one after the other, each a slice at a time in a transaction of its own.
+ * @param lookMs until `next` is asked again where there was nothing to do
+ * @param next undefined: nothing to remove; `rows`: those of a slice
+ */
+export function slicedRemoval(
+  { store, clock, sliceUrls, onCommit }: SlicedRemovalOptions,
+  lookMs: number,
+  next: (rows: () => number, nowS: () => number) => Removal | undefined,
+): Chore {
+  const size = new SliceSize({ most: sliceUrls, aloneMs: 0, isShared: () => true });
+  const nowS = () => Math.floor(clock.nowMs() / 1000);
+  let removal: Removal | undefined;
+  let removed = 0;
+  const slice = (now: Removal): 'unwanted' | 'ended' | 'sliced' => {
+    if (!now.isWanted()) return 'unwanted';
     const startedMs = clock.monotonicMs();
-    const rows = this.#size.urls;
-    const state = store.transaction(() => {
-      if (!removal.isWanted()) return 'unwanted';
-      const { done, value } = removal.slices.next();
-      if (done === true) {
-        removal.end();
-        return 'ended';
-      }
-      this.#size.took(rows, clock.monotonicMs() - startedMs, 0);
-      work.removed += value;
-      return 'sliced';
-    });
-    onCommit();
-    if (state === 'sliced') {
-      removal.sliced();
-      this.#work = work;
-    } else if (state === 'ended') removal.ended(work.removed);
-    return PAUSE_MS;
-  }
-
-  #begin() {
-    const nowS = () => Math.floor(this.#options.clock.nowMs() / 1000);
-    const removal = this.next(() => this.#size.urls, nowS);
-    return removal === undefined ? undefined : { removal, removed: 0 };
-  }
+    const rows = size.urls;
+    const { done, value } = now.slices.next();
+    if (done === true) {
+      now.end();
+      return 'ended';
+    }
+    size.took(rows, clock.monotonicMs() - startedMs, 0);
+    removed += value;
+    return 'sliced';
+  };
+  return {
+    run() {
+      if (removal === undefined) removed = 0;
+      const now = removal ?? next(() => size.urls, nowS);
+      if (now === undefined) return lookMs;
+      // After a failure the removal begins again: its slices have gone on, the database has not.
+      removal = undefined;
+      const state = store.transaction(() => slice(now));
+      onCommit();
+      if (state === 'sliced') {
+        now.sliced();
+        removal = now;
+      } else if (state === 'ended') now.ended(removed);
+      return PAUSE_MS;
+    },
+  };
 }

@@ -9,47 +9,29 @@ const PAGE_ROWS = 1000;
 const BACK_MS = 60_000;
 
 /** Forgets deletions after `keepMs`. */
-export class Tombstones implements Chore {
-  readonly #store: QueueStore;
-  readonly #clock: Clock;
-  readonly #keepMs: number;
+export function tombstones(store: QueueStore, clock: Clock, keepMs: number): Chore {
+  const { deletions } = store;
   /** How far the wall clock was ahead of the monotonic one at the last look; undefined at the start. */
-  #aheadMs: number | undefined;
+  let aheadMs: number | undefined;
   /** Times of tombstones below this number are yet to be looked at; undefined: of none. */
-  #belowSeq: number | undefined;
-
-  constructor(store: QueueStore, clock: Clock, keepMs: number) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#keepMs = keepMs;
-  }
-
-  run(): number {
-    this.#watchClock();
-    if (this.#belowSeq !== undefined) {
-      this.#correct(this.#belowSeq);
-      return PAUSE_MS;
-    }
-    const { deletions } = this.#store;
-    const beforeS = Math.floor((this.#clock.nowMs() - this.#keepMs) / 1000);
-    if (!deletions.hasOld(beforeS)) return EVERY_MS;
-    const purged = this.#store.transaction(() => deletions.forget(beforeS, PAGE_ROWS));
-    // A full page: there is more.
-    return purged === PAGE_ROWS ? PAUSE_MS : EVERY_MS;
-  }
-
-  /** A clock that was ahead has been set right, maybe while nobody looked. */
-  #watchClock(): void {
-    const aheadMs = this.#clock.nowMs() - this.#clock.monotonicMs();
-    if (this.#aheadMs === undefined || aheadMs < this.#aheadMs - BACK_MS)
-      this.#belowSeq = Number.MAX_SAFE_INTEGER;
-    this.#aheadMs = aheadMs;
-  }
-
-  #correct(belowSeq: number): void {
-    const nowS = Math.floor(this.#clock.nowMs() / 1000);
-    this.#belowSeq = this.#store.transaction(() =>
-      this.#store.deletions.correctTimes(belowSeq, PAGE_ROWS, nowS),
-    );
-  }
+  let belowSeq: number | undefined;
+  return {
+    run() {
+      const nowS = Math.floor(clock.nowMs() / 1000);
+      // A clock that was ahead has been set right, maybe while nobody looked.
+      const nowAheadMs = clock.nowMs() - clock.monotonicMs();
+      if (aheadMs === undefined || nowAheadMs < aheadMs - BACK_MS) belowSeq = Number.MAX_SAFE_INTEGER;
+      aheadMs = nowAheadMs;
+      const below = belowSeq;
+      if (below !== undefined) {
+        belowSeq = store.transaction(() => deletions.correctTimes(below, PAGE_ROWS, nowS));
+        return PAUSE_MS;
+      }
+      const beforeS = Math.floor((clock.nowMs() - keepMs) / 1000);
+      if (!deletions.hasOld(beforeS)) return EVERY_MS;
+      const purged = store.transaction(() => deletions.forget(beforeS, PAGE_ROWS));
+      // A full page: there is more.
+      return purged === PAGE_ROWS ? PAUSE_MS : EVERY_MS;
+    },
+  };
 }

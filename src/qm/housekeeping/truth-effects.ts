@@ -22,15 +22,11 @@ export interface TruthEffectsOptions {
  */
 export class TruthEffects implements Chore {
   readonly #options: TruthEffectsOptions;
-  #providers: Readonly<Record<ScoreClass, number>> = { low: 0, fair: 0, good: 0, unknown: 0 };
+  /** How many there are, as of the last run. */
+  providers: Readonly<Record<ScoreClass, number>> = { low: 0, fair: 0, good: 0, unknown: 0 };
 
   constructor(options: TruthEffectsOptions) {
     this.#options = options;
-  }
-
-  /** How many there are, as of the last run. */
-  get providers(): Readonly<Record<ScoreClass, number>> {
-    return this.#providers;
   }
 
   run(): number {
@@ -39,7 +35,7 @@ export class TruthEffects implements Chore {
     const scores = store.scores(nowS);
     const providers = { low: 0, fair: 0, good: 0, unknown: 0 };
     for (const one of scores) providers[scoreClass(one)]++;
-    this.#providers = providers;
+    this.providers = providers;
     const moved = store.transaction(() => {
       store.truth.forgetOld(nowS);
       store.pushes.forgetOld(nowS);

@@ -6,23 +6,19 @@ const PAUSE_MS = 500;
 const ROUND_PAUSE_MS = 60_000;
 
 /** Forgets folders that none of the urls that wait is in any more. */
-export class UnusedFolders implements Chore {
-  readonly #store: QueueStore;
-  #after = 0;
-
-  constructor(store: QueueStore) {
-    this.#store = store;
-  }
-
-  run(): number {
-    const { folders } = this.#store;
-    const page = folders.after(this.#after);
-    this.#after = page.at(-1)?.id ?? 0;
-    const unused = page.filter(({ isUsed }) => isUsed === 0);
-    if (unused.length > 0)
-      this.#store.transaction(() => {
-        for (const { id } of unused) folders.forget(id);
-      });
-    return page.length > 0 ? PAUSE_MS : ROUND_PAUSE_MS;
-  }
+export function unusedFolders(store: QueueStore): Chore {
+  const { folders } = store;
+  let after = 0;
+  return {
+    run() {
+      const page = folders.after(after);
+      after = page.at(-1)?.id ?? 0;
+      const unused = page.filter(({ isUsed }) => isUsed === 0);
+      if (unused.length > 0)
+        store.transaction(() => {
+          for (const { id } of unused) folders.forget(id);
+        });
+      return page.length > 0 ? PAUSE_MS : ROUND_PAUSE_MS;
+    },
+  };
 }

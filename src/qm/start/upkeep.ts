@@ -2,17 +2,17 @@
 import type { Services } from '../../daemon/types.js';
 import { Spool } from '../../lib/spool.js';
 import { DeletionSpool } from '../deletion-spool.js';
-import { FreedNumbers } from '../freed-numbers.js';
-import { Housekeeping } from '../housekeeping.js';
-import { Audits } from '../housekeeping/audits.js';
+import { freeNumber } from '../freed-numbers.js';
+import { housekeeping } from '../housekeeping.js';
+import { audits } from '../housekeeping/audits.js';
 import { ContentAges } from '../housekeeping/content-ages.js';
-import { DecidedRemovals } from '../housekeeping/decided-removals.js';
-import { Departures } from '../housekeeping/departures.js';
-import { HeldRecount } from '../housekeeping/held-recount.js';
-import { OutsideChanges } from '../housekeeping/outside-changes.js';
-import { Tombstones } from '../housekeeping/tombstones.js';
+import { decidedRemovals } from '../housekeeping/decided-removals.js';
+import { departures } from '../housekeeping/departures.js';
+import { heldRecount } from '../housekeeping/held-recount.js';
+import { outsideChanges } from '../housekeeping/outside-changes.js';
+import { tombstones } from '../housekeeping/tombstones.js';
 import { TruthEffects } from '../housekeeping/truth-effects.js';
-import { UnusedFolders } from '../housekeeping/unused-folders.js';
+import { unusedFolders } from '../housekeeping/unused-folders.js';
 import type { Dispatch } from './dispatch.js';
 import type { OpenStore } from './open-store.js';
 
@@ -48,17 +48,16 @@ export function upkeepOf(
     returned: onCommit,
     failed,
   });
-  const numbers = new FreedNumbers(services);
   const truthEffects = new TruthEffects({ store, clock, log, changed: pid => dispatcher.reload(pid) });
-  const chores = [
-    new OutsideChanges(db, () => {
+  const all = [
+    outsideChanges(db, () => {
       dispatcher.reload();
       marks.committed();
     }),
-    new Tombstones(store, clock, settings.qm.tombstoneMs),
+    tombstones(store, clock, settings.qm.tombstoneMs),
     setPlaces,
-    new DecidedRemovals({ store, clock, log, sliceUrls: settings.qm.sliceUrls, onCommit }),
-    new Departures({
+    decidedRemovals({ store, clock, log, sliceUrls: settings.qm.sliceUrls, onCommit }),
+    departures({
       store,
       clock,
       log,
@@ -66,17 +65,12 @@ export function upkeepOf(
       onCommit,
       changed(pid) {
         dispatcher.reload(pid);
-        if (!store.providers.has(pid)) numbers.free(pid);
+        if (!store.providers.has(pid)) void freeNumber(services, pid);
       },
     }),
-    new HeldRecount({ store, clock, log }),
-    new UnusedFolders(store),
-    new Audits({
-      store,
-      clock,
-      log,
-      onSet: set => dispatcher.addSet(set),
-    }),
+    heldRecount({ store, clock, log }),
+    unusedFolders(store),
+    audits({ store, clock, log, onSet: set => dispatcher.addSet(set) }),
     truthEffects,
     new ContentAges({
       store,
@@ -87,16 +81,16 @@ export function upkeepOf(
       onCommit,
     }),
   ];
-  const housekeeping = new Housekeeping(clock, chores, failed, () => !logBrake.isOn);
+  const chores = housekeeping(clock, all, failed, () => !logBrake.isOn);
   return {
     fsm,
     truthEffects,
     start() {
-      housekeeping.start();
+      chores.start();
       fsm.start();
     },
     async stop() {
-      housekeeping.stop();
+      chores.stop();
       await fsm.stop();
     },
   };

@@ -10,7 +10,7 @@ import { openOrSalvage } from '../../../src/db/sqlite/salvage.js';
 import { suspectDatabase } from '../../../src/db/sqlite/suspicion.js';
 import { silentLog } from '../../../src/lib/log.js';
 import { openSqlite } from '../../../src/lib/sqlite.js';
-import { UnusedFolders } from '../../../src/qm/housekeeping/unused-folders.js';
+import { unusedFolders } from '../../../src/qm/housekeeping/unused-folders.js';
 import { absolute, Bench, url } from '../../qm/support.js';
 import { spoil } from '../../support/damage.js';
 
@@ -114,7 +114,7 @@ test('a folder goes when none of the urls that wait is in it, and no other does'
   );
   const [a, c] = ['a/', 'c/'].map(name => absolute(name));
   assert.deepEqual(folders(), [a, c]);
-  const chore = new UnusedFolders(bench.store);
+  const chore = unusedFolders(bench.store);
   const round = () => {
     while (chore.run() < 60_000);
   };
@@ -133,7 +133,7 @@ test('thousands of folders are looked at a piece at a time', () => {
     const made = new QueueFolders(bench.db);
     for (let n = 0; n < 5000; n++) made.of(7, absolute(`${n}/a/b`), '*/*');
   });
-  const chore = new UnusedFolders(bench.store);
+  const chore = unusedFolders(bench.store);
   let steps = 1;
   while (chore.run() < 60_000) steps++;
   assert.equal(steps, 6);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { silentLog } from '../../../src/lib/log.js';
-import { Audits } from '../../../src/qm/housekeeping/audits.js';
+import { audits } from '../../../src/qm/housekeeping/audits.js';
 import { TruthEffects } from '../../../src/qm/housekeeping/truth-effects.js';
 import { Bench, failure, ok, unchanged, url } from '../../qm/support.js';
 
@@ -22,7 +22,7 @@ async function audited(t: TestContext, columns = {}) {
   }
   const nowS = () => Math.floor(bench.clock.nowMs() / 1000);
   const { store, clock } = bench;
-  const chore = new Audits({
+  const chore = audits({
     store,
     clock,
     log: silentLog,

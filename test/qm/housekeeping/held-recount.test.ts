@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { readQueueSummary } from '../../../src/db/queue/shape.js';
 import { silentLog } from '../../../src/lib/log.js';
-import { DecidedRemovals } from '../../../src/qm/housekeeping/decided-removals.js';
-import { HeldRecount } from '../../../src/qm/housekeeping/held-recount.js';
+import { decidedRemovals } from '../../../src/qm/housekeeping/decided-removals.js';
+import { heldRecount } from '../../../src/qm/housekeeping/held-recount.js';
 import { Bench, url } from '../support.js';
 
 let bench: Bench;
@@ -39,11 +39,11 @@ const deletes = (...which: string[]) =>
 /** One round of it; then what was decided is carried out. @returns steps of the round */
 function recount(): number {
   const { store, clock } = bench;
-  const chore = new HeldRecount({ store, clock, log: silentLog });
+  const chore = heldRecount({ store, clock, log: silentLog });
   let steps = 1;
   while (chore.run() < 1000) steps++;
   const options = { store, clock, log: silentLog, sliceUrls: 100, onCommit: () => undefined };
-  const removals = new DecidedRemovals(options);
+  const removals = decidedRemovals(options);
   while (store.held.decided() !== undefined) removals.run();
   return steps;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { Tombstones } from '../../../src/qm/housekeeping/tombstones.js';
+import type { Chore } from '../../../src/qm/housekeeping.js';
+import { tombstones } from '../../../src/qm/housekeeping/tombstones.js';
 import { Bench } from '../support.js';
 
 const DAY_MS = 86_400_000;
@@ -8,12 +9,12 @@ const ROW = { pid: 7, mimetype: 'a/b' };
 
 describe('tombstones', () => {
   let bench: Bench;
-  let chore: Tombstones;
+  let chore: Chore;
   beforeEach(() => {
     bench = new Bench();
     bench.db.pragma('synchronous = OFF');
     bench.clock.advance(1000 * DAY_MS);
-    chore = new Tombstones(bench.store, bench.clock, 90 * DAY_MS);
+    chore = tombstones(bench.store, bench.clock, 90 * DAY_MS);
   });
   afterEach(() => bench.close());
 
@@ -68,7 +69,7 @@ describe('tombstones', () => {
     bench.clock.jumpTo(bench.clock.nowMs() + 400 * DAY_MS);
     bury(1);
     bench.clock.jumpTo(bench.clock.nowMs() - 400 * DAY_MS);
-    chore = new Tombstones(bench.store, bench.clock, 90 * DAY_MS);
+    chore = tombstones(bench.store, bench.clock, 90 * DAY_MS);
     pass(91);
     assert.deepEqual(kept(), []);
   });
