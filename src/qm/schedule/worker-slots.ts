@@ -39,10 +39,8 @@ export class WorkerSlots {
   }
 
   /** Lanes of all. */
-  get lanes(): number {
-    let lanes = 0;
-    for (const worker of this.#workers.values()) lanes += worker.lanes.size;
-    return lanes;
+  all(): Lane[] {
+    return [...this.#workers.values()].flatMap(({ lanes }) => [...lanes]);
   }
 
   /** Lanes that all may have. */
@@ -155,16 +153,15 @@ function displacedOf(worker: LaneWorker, turn: number): Lane[] {
     if (lane.state === 'recalled') ending++;
     else held.push(lane);
   }
-  // The lowest priority first, among equals the lane that has had most.
-  held.sort((a, b) => a.priority - b.priority || b.done - a.done);
+  const losing = leastFirst(held);
   for (const spare of byRank(worker.spares)) {
     if (spare.state === 'recalled' || spare.inFlight === 0) continue;
     if (ending > 0) {
       ending--;
       continue;
     }
-    const at = held.findIndex(lane => isDueTo(spare, lane, lane.done >= turn));
-    if (at >= 0) lanes.push(...held.splice(at, 1));
+    const at = losing.findIndex(lane => isDueTo(spare, lane, lane.done >= turn));
+    if (at >= 0) lanes.push(...losing.splice(at, 1));
   }
   return lanes;
 }
@@ -177,6 +174,11 @@ export function isDueTo(
   isTurnOver: boolean,
 ): boolean {
   return pid !== lane.pid && (priority > lane.priority || (priority === lane.priority && isTurnOver));
+}
+
+/** The lowest priority first, among equals the lane that has had most. */
+export function leastFirst(lanes: readonly Lane[]): Lane[] {
+  return lanes.toSorted((a, b) => a.priority - b.priority || b.done - a.done);
 }
 
 /** Higher priorities first, each in the order it came. */
