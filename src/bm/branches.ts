@@ -32,9 +32,9 @@ export class Branch implements Worker<RelayTask> {
   get offered(): number {
     return this.#rests ? 0 : this.#offered;
   }
-  /** Lanes it is given. */
+  /** Lanes it is given, more than it fetches at a time: a slot that falls free finds work. */
   get slots(): number {
-    return lanesFor(this.offered, this.#overbookPercent);
+    return Math.ceil(this.offered * (1 + this.#overbookPercent / 100));
   }
 
   offer(slots: number): void {
@@ -59,10 +59,4 @@ export class Branch implements Worker<RelayTask> {
     for (const task of tasks) task.recalled = true;
     this.peer.recall(lane, begun);
   }
-}
-
-/** How many more lanes a branch is given than it fetches at a time: a slot that falls
- * free finds work. */
-function lanesFor(slots: number, overbookPercent: number): number {
-  return Math.ceil(slots * (1 + overbookPercent / 100));
 }

@@ -32,7 +32,7 @@ import type { BmStatus } from './figures.js';
 import { cutHungRobots } from './attempt-timeout.js';
 import { MissingRobots } from './missing-robots.js';
 import { storeFull } from './store-full-answer.js';
-import { RobotWait } from './robot-wait.js';
+import { robotWait } from './robot-wait.js';
 import { RobotWorker, type FetchTask } from './robots.js';
 import type { Store } from './store.js';
 import { outcomeOfName } from './source-lost.js';
@@ -80,7 +80,7 @@ export class BotManager {
   #full: boolean;
   #stopping = false;
   #cancelWatch: () => void;
-  readonly #robotWait: RobotWait;
+  readonly #robotWait: ReturnType<typeof robotWait>;
 
   constructor(options: BotManagerOptions) {
     this.#options = options;
@@ -90,7 +90,7 @@ export class BotManager {
     this.#distributor = new Distributor<FetchTask>(options.laneWindow, (task, begun) =>
       this.#lost(task, begun),
     );
-    this.#robotWait = new RobotWait(options.clock, options.robotWaitMs, () => {
+    this.#robotWait = robotWait(options.clock, options.robotWaitMs, () => {
       const requests = this.#takeBack(() => true);
       this.#balance();
       this.#log.warn('no robot: what waited goes back to the source', { requests });
@@ -302,7 +302,7 @@ export class BotManager {
     const { id } = task.request;
     const { destination, source, tainted: isTainted } = task;
     const hasContent = result.status === 'ok';
-    const outcome = outcomeOfName({ hasContent, isSourceLost: !this.#upstream.has(source), isTainted });
+    const outcome = outcomeOfName(hasContent, !this.#upstream.has(source), isTainted);
     if (destination !== undefined && outcome === 'discarded') this.#store.discard(destination);
     if (destination !== undefined && outcome === 'given back') this.#store.giveBack(destination);
     if (result.status !== 'ok') return this.#upstream.answer(source, { ...result, id });

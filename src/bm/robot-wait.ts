@@ -2,30 +2,22 @@
  * one that died within seconds. */
 import type { Clock } from '../lib/clock.js';
 
-export class RobotWait {
-  readonly #clock: Clock;
-  readonly #waitMs: number;
-  readonly #giveBack: () => void;
-  #cancel: (() => void) | undefined;
-
-  constructor(clock: Clock, waitMs: number, giveBack: () => void) {
-    this.#clock = clock;
-    this.#waitMs = waitMs;
-    this.#giveBack = giveBack;
-  }
-
-  /** @param slots of all robots @param waiting requests that no robot has */
-  look(slots: number, waiting: number): void {
-    if (slots > 0) return this.stop();
-    if (waiting === 0) return;
-    this.#cancel ??= this.#clock.after(this.#waitMs, () => {
-      this.#cancel = undefined;
-      this.#giveBack();
-    });
-  }
-
-  stop(): void {
-    this.#cancel?.();
-    this.#cancel = undefined;
-  }
+export function robotWait(clock: Clock, waitMs: number, giveBack: () => void) {
+  let cancel: (() => void) | undefined;
+  const stop = (): void => {
+    cancel?.();
+    cancel = undefined;
+  };
+  return {
+    /** @param slots of all robots @param waiting requests that no robot has */
+    look(slots: number, waiting: number): void {
+      if (slots > 0) return stop();
+      if (waiting === 0) return;
+      cancel ??= clock.after(waitMs, () => {
+        cancel = undefined;
+        giveBack();
+      });
+    },
+    stop,
+  };
 }

@@ -11,14 +11,8 @@
  */
 type NameOutcome = 'reported' | 'discarded' | 'given back';
 
-interface EndedRequest {
-  hasContent: boolean;
-  isSourceLost: boolean;
-  /** True if a robot vanished over the request. */
-  isTainted: boolean;
-}
-
-export function outcomeOfName({ hasContent, isSourceLost, isTainted }: EndedRequest): NameOutcome {
+/** @param isTainted a robot vanished over the request */
+export function outcomeOfName(hasContent: boolean, isSourceLost: boolean, isTainted: boolean): NameOutcome {
   if (hasContent) return isSourceLost ? 'discarded' : 'reported';
   return isTainted ? 'discarded' : 'given back';
 }

@@ -14,7 +14,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Name, NamesDb } from '../db/names/names.js';
+import { NamesDb, type Name } from '../db/names/names.js';
 import { markStore, readStoreMark, storeWord } from '../db/names/store-mark.js';
 import type { Marks } from '../db/sqlite/marks.js';
 import { describeRoom, type FreeDisk } from '../config/free-disk.js';
@@ -28,7 +28,6 @@ import { fileIdOf, folderOf, nameOf } from '../db/names/naming.js';
 import type { UpkeepRequest, UpkeepResult } from '../wire/upkeep.js';
 import { adopt } from './adoption.js';
 import { Leftovers } from './leftovers.js';
-import { openNames } from './names-database.js';
 import { Room } from './room.js';
 import { StoreUpkeep } from './upkeep.js';
 
@@ -370,4 +369,22 @@ function claim(dir: string, machineId: string): string {
   const id = markStore(dir, machineId);
   step('bm.store.claimed');
   return id;
+}
+
+/**
+ * names.db when the Bot Manager starts. Where there is none beside content, or beside a mark of one, a new
+ * one is not taken for that of an empty store: its ids begin far beyond all.
+ * @throws LccError `config` for one that is not the one served last, and as NamesDb
+ */
+function openNames({ dir, log }: { dir: string; log: Log }): NamesDb {
+  const path = join(dir, 'names.db');
+  const names = new NamesDb(path);
+  if ((names.madeFrom ?? 0) > 0)
+    log.error('names.db: missing although there is content; new ids begin far beyond the existing ones', {
+      store: dir,
+    });
+  const old = names.wentBack();
+  if (old === undefined) return names;
+  names.close();
+  throw new LccError('config', `${path}: ${old}`);
 }

@@ -28,7 +28,7 @@ import type { Fetched, FetchOutcome } from '../fetch/outcome.js';
 import { MemorySink, type Sink } from '../fetch/sink.js';
 import { countsOf, type BotStatus } from './figures.js';
 import { BotLanes, type BotLane } from './lanes.js';
-import { OfferedSlots } from './offered-slots.js';
+import { offeredSlots } from './offered-slots.js';
 import { areEnough, sendResults, sendSoon } from './result-batch.js';
 import { BegunFetch, newSession } from './session.js';
 import type { Ahead, Asker, Served, Session, WaitingRequest } from './session.js';
@@ -69,7 +69,7 @@ export class Robot {
   readonly #lanes: BotLanes<WaitingRequest>;
   /** Fetches begun and not over; some have left their lane and wait for the disk. */
   #running = 0;
-  readonly #offered: OfferedSlots;
+  readonly #offered: ReturnType<typeof offeredSlots>;
   #held = false;
   #filling = false;
   #stopping = false;
@@ -88,7 +88,7 @@ export class Robot {
   constructor(options: RobotOptions) {
     this.#options = options;
     this.#counts = countsOf(options.before);
-    this.#offered = new OfferedSlots(options.slots, options.clock, slots => this.#offer(slots));
+    this.#offered = offeredSlots(options.slots, options.clock, slots => this.#offer(slots));
     this.#lanes = new BotLanes(options.slots);
     this.#files = new StoreFiles(options.syncContent === true, options.clock);
   }

@@ -59,22 +59,16 @@ export function counter(name: string, help: string, more?: More): Figure<number>
   return figure(more, { name, kind: 'counter', help, samples: value => sampleOf('', value) });
 }
 
+type Shared = Pick<Metric, 'name' | 'help'> & { label: string };
+
 /** One of several counts that share a metric: the one for `value` of its label. */
-export function countOf(
-  metric: Pick<Metric, 'name' | 'help'> & { label: string },
-  value: string,
-  more?: More,
-): Figure<number> {
+export function countOf(metric: Shared, value: string, more?: More): Figure<number> {
   return figure(more, { ...metric, kind: 'counter', samples: count => sampleOf(value, count) });
 }
 
 /** One of several amounts that share a metric: the one for `value` of its label. */
-export function gaugeOf(
-  metric: Pick<Metric, 'name' | 'help'> & { label: string },
-  value: string,
-  more?: More,
-): Figure<number> {
-  return figure(more, { ...metric, kind: 'gauge', samples: amount => sampleOf(value, amount) });
+export function gaugeOf(metric: Shared, value: string): Figure<number> {
+  return figure({}, { ...metric, kind: 'gauge', samples: amount => sampleOf(value, amount) });
 }
 
 /** A field that is no metric. */

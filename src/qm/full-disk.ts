@@ -10,59 +10,45 @@ import type { Log } from '../lib/log.js';
 const QUIET_MS = 5000;
 const REMIND_MS = 10 * 60_000;
 
-export class FullDisk {
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #hasRoom: () => boolean;
-  #reason: string | undefined;
-  #failures = 0;
-  #sinceMs = 0;
-  #lastMs = 0;
-  #saidMs = 0;
-  #cancel: (() => void) | undefined;
-
-  /** @param hasRoom asks the disk */
-  constructor(clock: Clock, log: Log, hasRoom: () => boolean) {
-    this.#clock = clock;
-    this.#log = log;
-    this.#hasRoom = hasRoom;
-  }
-
+export interface FullDisk {
   /** The last report of SQLite, while it lasts. */
-  get reason(): string | undefined {
-    return this.#reason;
-  }
-
+  readonly reason: string | undefined;
   /** A commit found no room. */
-  failed(error: string): void {
-    const nowMs = this.#clock.monotonicMs();
-    this.#lastMs = nowMs;
-    this.#failures++;
-    if (this.#reason === undefined) {
-      this.#failures = 1;
-      this.#sinceMs = nowMs;
-      this.#look();
-    }
-    if (this.#reason === undefined || nowMs - this.#saidMs >= REMIND_MS) {
-      this.#log.error('disk full; free space on it', { error, failures: this.#failures });
-      this.#saidMs = nowMs;
-    }
-    this.#reason = error;
-  }
+  failed(error: string): void;
+  stop(): void;
+}
 
-  stop(): void {
-    this.#cancel?.();
-  }
-
-  #look(): void {
-    this.#cancel = this.#clock.after(QUIET_MS, () => {
-      const nowMs = this.#clock.monotonicMs();
-      if (nowMs - this.#lastMs < QUIET_MS || !this.#hasRoom()) return this.#look();
-      this.#reason = undefined;
-      this.#log.info('disk has room again', {
-        after_s: Math.round((this.#lastMs - this.#sinceMs) / 1000),
-        failures: this.#failures,
-      });
+/** @param hasRoom asks the disk */
+export function fullDiskOf(clock: Clock, log: Log, hasRoom: () => boolean): FullDisk {
+  let reason: string | undefined;
+  let failures = 0;
+  let [sinceMs, lastMs, saidMs] = [0, 0, 0];
+  let cancel: (() => void) | undefined;
+  const look = (): void => {
+    cancel = clock.after(QUIET_MS, () => {
+      if (clock.monotonicMs() - lastMs < QUIET_MS || !hasRoom()) return look();
+      reason = undefined;
+      log.info('disk has room again', { after_s: Math.round((lastMs - sinceMs) / 1000), failures });
     });
-  }
+  };
+  return {
+    get reason() {
+      return reason;
+    },
+    failed(error) {
+      lastMs = clock.monotonicMs();
+      const isNew = reason === undefined;
+      failures = isNew ? 1 : failures + 1;
+      if (isNew) {
+        sinceMs = lastMs;
+        look();
+      }
+      if (isNew || lastMs - saidMs >= REMIND_MS) {
+        log.error('disk full; free space on it', { error, failures });
+        saidMs = lastMs;
+      }
+      reason = error;
+    },
+    stop: () => cancel?.(),
+  };
 }

@@ -22,7 +22,7 @@ import type { LaneTable } from './schedule/lanes.js';
 import { siteTermsOf, type SiteTerms } from './request.js';
 import { ProviderOrder } from './schedule/url-order.js';
 import { SilentHosts } from './silent-hosts.js';
-import { SparingCount } from './sparing-count.js';
+import { sparingCount } from './sparing-count.js';
 import type { Delay, Paced, WaitOptions, Waits } from './waits.js';
 
 /** A provider: settings, order, waits, and in `lanes` its state and what it has of the schedule. */
@@ -75,7 +75,7 @@ export class KnownProviders {
   readonly #lost = new Set<number>();
   readonly #hours = new Map<string, Hours>();
   /** Sets that are only in the database. */
-  readonly #elsewhere: SparingCount;
+  readonly #elsewhere: ReturnType<typeof sparingCount>;
 
   /** @param rooms `table` is told what they may do */
   constructor(options: KnownOptions, rooms: { table: LaneTable; waits: Waits; slots: TimeSlots }) {
@@ -83,7 +83,7 @@ export class KnownProviders {
     this.#table = rooms.table;
     this.#waits = rooms.waits;
     this.#slots = rooms.slots;
-    this.#elsewhere = new SparingCount(options.clock, () =>
+    this.#elsewhere = sparingCount(options.clock, () =>
       [...this.#known.values()].reduce((sum, { order }) => sum + order.countElsewhere(), 0),
     );
   }

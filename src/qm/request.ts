@@ -4,7 +4,7 @@ import type { Held } from '../db/cache/content.js';
 import { isGated, UNASKED, type WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { ScheduledProvider } from '../db/providers/provider-store.js';
-import { codeText, OUTSIDE_ROOTS } from '../wire/codes.js';
+import { codeText, type OUTSIDE_ROOTS, type ROBOTS_FORBID } from '../wire/codes.js';
 import { AS_SERVED } from '../wire/url.js';
 import type { FetchFailed, FetchRequest } from '../wire/fetch.js';
 
@@ -46,16 +46,12 @@ export function siteTermsOf(
   return terms;
 }
 
-/** Result for a url outside the roots that its provider has now: nothing is sent for it. */
-export const OUTSIDE: FetchFailed = {
-  id: 0,
-  status: 'error',
-  code: OUTSIDE_ROOTS,
-  message: codeText(OUTSIDE_ROOTS),
-  reach: 'real',
-  wireBytes: 0,
-  elapsedMs: 0,
-};
+/** Result for a url for which nothing is sent: it is outside the roots that its provider has now, or
+ * robots.txt forbids it. */
+export function refusalOf(code: typeof OUTSIDE_ROOTS | typeof ROBOTS_FORBID): FetchFailed {
+  const message = codeText(code);
+  return { id: 0, status: 'error', code, message, reach: 'real', wireBytes: 0, elapsedMs: 0 };
+}
 
 interface Sending {
   id: number;

@@ -29,7 +29,7 @@ import {
   TERM_NUMBERS,
 } from '../wire/qm-rs.js';
 import { rootProblem } from '../wire/roots.js';
-import { RsQuestions } from './rs-questions.js';
+import { rsQuestions } from './rs-questions.js';
 
 const HOUR_S = 3600;
 const DAY_S = 86_400;
@@ -75,17 +75,17 @@ export interface RsOperationsOptions {
 export class RsOperations {
   readonly #options: RsOperationsOptions;
   readonly #registered: RegisteredStore;
-  readonly #questions: RsQuestions;
+  readonly #question: ReturnType<typeof rsQuestions>;
 
   constructor(options: RsOperationsOptions) {
     this.#options = options;
     this.#registered = new RegisteredStore(options.db);
-    this.#questions = new RsQuestions(options.db, options.clock, options.livesOf);
+    this.#question = rsQuestions(options.db, options.clock, options.livesOf);
   }
 
   /** Carries out a change, durably, or answers a question. @throws LccError as `QueueStore.transaction` */
   answer(ask: RsAsk): RsAnswer {
-    return ask.id === undefined ? this.#questions.answer(ask.question) : this.#change(ask.id, ask.change);
+    return ask.id === undefined ? this.#question(ask.question) : this.#change(ask.id, ask.change);
   }
 
   #change(id: string, change: RsChange): RsAnswer {
@@ -177,12 +177,8 @@ export class RsOperations {
           return unheld;
         return refused('roots', `provider ${pid}: its last root stays; it can leave`);
       }
-      case 'terms': {
-        const above = termsAbove(change, bounds.most);
-        return above === undefined
-          ? undefined
-          : refused('terms', `provider ${pid}: ${above} is more than an approval may give`);
-      }
+      case 'terms':
+        return tooMuch(change, bounds.most);
       case 'leave':
         return standing.enabled === 1
           ? undefined
@@ -204,10 +200,7 @@ export class RsOperations {
     const has = this.#registered.termsOf(pid);
     if (has === undefined || standing?.left === 1)
       return refused('unknown', `provider ${pid}: there is none`);
-    const above = termsAbove(change, this.#options.bounds.most, has);
-    return above === undefined
-      ? undefined
-      : refused('terms', `provider ${pid}: ${above} is more than an approval may give`);
+    return tooMuch(change, this.#options.bounds.most, has);
   }
 
   #unheld(pid: number, roots: readonly string[]): RsAnswer | undefined {
@@ -323,6 +316,12 @@ function controlRefused(
 
 function refused(why: RsRefusal, text: string): RsAnswer {
   return { refused: why, text };
+}
+
+/** The refusal of terms of which any is above each of these. */
+function tooMuch({ pid, ...terms }: RsTerms & { pid: number }, ...each: readonly TermNumbers[]) {
+  const above = termsAbove(terms, ...each);
+  return above && refused('terms', `provider ${pid}: ${above} is more than an approval may give`);
 }
 
 /** The terms asked for, nowhere above `first`; others as `first` has them. */

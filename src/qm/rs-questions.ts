@@ -10,69 +10,49 @@ import { MAX_RS_ROWS, type RsAnswer, type RsQuestion } from '../wire/qm-rs.js';
 import { createRootCheck, rootsAround } from '../wire/roots.js';
 import type { UrlLife } from '../wire/url-life.js';
 
-export class RsQuestions {
-  readonly #db: Db;
-  readonly #registered: RegisteredStore;
-  readonly #standings: UrlStandings;
-  readonly #pushable: PushableStore;
-
-  readonly #clock: Pick<Clock, 'nowMs'>;
-
-  readonly #livesOf: (pid: number, url: string) => readonly UrlLife[];
-
-  constructor(
-    db: Db,
-    clock: Pick<Clock, 'nowMs'>,
-    livesOf: (pid: number, url: string) => readonly UrlLife[] = () => [],
-  ) {
-    this.#livesOf = livesOf;
-    this.#db = db;
-    this.#clock = clock;
-    this.#registered = new RegisteredStore(db);
-    this.#standings = new UrlStandings(db, MAX_RS_ROWS);
-    this.#pushable = new PushableStore(db);
-  }
-
-  answer(question: RsQuestion): RsAnswer {
+/** @param livesOf all that is known of a url */
+export function rsQuestions(
+  db: Db,
+  clock: Pick<Clock, 'nowMs'>,
+  livesOf: (pid: number, url: string) => readonly UrlLife[] = () => [],
+): (question: RsQuestion) => RsAnswer {
+  const registered = new RegisteredStore(db);
+  const standings = new UrlStandings(db, MAX_RS_ROWS);
+  const pushable = new PushableStore(db);
+  /** Providers with a root around a url. */
+  const around = (url: string): number[] =>
+    registered.withRoots(rootsAround(url)).filter(pid => createRootCheck(registered.rootsOf(pid))(url));
+  return question => {
     switch (question.op) {
       case 'find':
-        return { ok: { pids: this.#around(question.url), ...this.#others(question.url) } };
-      case 'show':
-        return {
-          ok: {
-            provider: this.#registered.show(question.pid, Math.floor(this.#clock.nowMs() / 1000)) ?? null,
-          },
-        };
+        return { ok: { pids: around(question.url), ...others(db, question.url) } };
+      case 'show': {
+        const nowS = Math.floor(clock.nowMs() / 1000);
+        return { ok: { provider: registered.show(question.pid, nowS) ?? null } };
+      }
       case 'status':
-        return { ok: { providers: this.#registered.count } };
+        return { ok: { providers: registered.count } };
       case 'life':
-        return { ok: { lives: this.#livesOf(question.pid, question.url) } };
+        return { ok: { lives: livesOf(question.pid, question.url) } };
       case 'push': {
         const { pid, host } = question;
-        return { ok: { targets: pid === 0 ? this.#pushable.at(host) : this.#pushable.of(pid) } };
+        return { ok: { targets: pid === 0 ? pushable.at(host) : pushable.of(pid) } };
       }
       case 'urls': {
         const { pid, urls } = question;
-        return { ok: { urls: urls.map(url => this.#standings.of(pid, url)) } };
+        return { ok: { urls: urls.map(url => standings.of(pid, url)) } };
       }
       case 'errors': {
         const { op: _op, pid, ...wanted } = question;
-        return { ok: { errors: this.#standings.errors(pid, wanted) } };
+        return { ok: { errors: standings.errors(pid, wanted) } };
       }
     }
-  }
+  };
+}
 
-  /** Providers with a root around a url. */
-  #around(url: string): number[] {
-    return this.#registered
-      .withRoots(rootsAround(url))
-      .filter(pid => createRootCheck(this.#registered.rootsOf(pid))(url));
-  }
-
-  /** Those that crawl a directory, or something below it; and those that announce such, if there are any. */
-  #others(url: string): { crawlers: number[]; announcers?: number[] } {
-    if (!url.endsWith('/')) return { crawlers: [] };
-    const announcers = announcersOf(this.#db, url);
-    return { crawlers: crawlersOf(this.#db, url), ...(announcers.length > 0 && { announcers }) };
-  }
+/** Those that crawl a directory, or something below it; and those that announce such, if there are any. */
+function others(db: Db, url: string): { crawlers: number[]; announcers?: number[] } {
+  if (!url.endsWith('/')) return { crawlers: [] };
+  const announcers = announcersOf(db, url);
+  return { crawlers: crawlersOf(db, url), ...(announcers.length > 0 && { announcers }) };
 }

@@ -4,22 +4,15 @@
  * provider's roots.
  */
 import { ALWAYS, type Hours } from '../config/hours.js';
-import {
-  FLAG_SLOW,
-  isGated,
-  isNeedless,
-  isRefreshOnly,
-  rowStateOf,
-  UNASKED,
-  type WaitingRow,
-} from '../db/queue/row.js';
+import { isGated, isNeedless, isRefreshOnly, rowStateOf, UNASKED, type WaitingRow } from '../db/queue/row.js';
+import { OUTSIDE_ROOTS } from '../wire/codes.js';
 import { AS_SERVED } from '../wire/url.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Passage } from './robots-gate/gate.js';
 import type { Unasked } from './robots-gate/unasked.js';
 import type { Known, KnownProviders } from './known-providers.js';
-import { OUTSIDE, requestOf, sentOf, validatorsOf } from './request.js';
+import { refusalOf, requestOf, sentOf, validatorsOf } from './request.js';
 import type { ResultBatch } from './results.js';
 import type { Retries } from './retries.js';
 import { hostOf } from './hosts-of.js';
@@ -185,7 +178,7 @@ export class Sending {
       sent: sentOf(row, set, { conditional: false, held: false, backoffs: 0 }),
       result:
         turn === 'outside-roots'
-          ? OUTSIDE
+          ? refusalOf(OUTSIDE_ROOTS)
           : turn === 'forbidden'
             ? this.#parts.unasked.gate.forbidden()
             : undefined,
@@ -235,7 +228,7 @@ export class Sending {
       url: row.furl ?? row.curl,
       login: known.terms.login,
     });
-    if ((row.flags & FLAG_SLOW) !== 0) unasked.slowPushes.sent(row.pid, nowMs);
+    unasked.sent(row, nowMs);
     const isLastTry = store.results.retries.isLast(row.tries);
     worker.fetch(requestOf(row, { id, lane: lane.name, terms: known.terms, isLastTry }, validators));
   }

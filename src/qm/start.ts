@@ -1,4 +1,5 @@
 /** The Queue Manager put together of its six parts, each in a file of `start/`. */
+import { join } from 'node:path';
 import type { Running, Services } from '../daemon/types.js';
 import type { Endpoint } from '../lib/endpoint.js';
 import { READ_AS_UTC, zoneNotUnderstood } from '../lib/zone.js';
@@ -8,11 +9,13 @@ import { dispatchOf } from './start/dispatch.js';
 import { statusOf } from './start/status.js';
 import { takeOver } from './take-over.js';
 import { intakeOf } from './start/intake.js';
-import type { MovesElsewhere } from './moves/mover.js';
-import { moverOf } from './start/moves.js';
+import { Mover, type MovesElsewhere } from './moves/mover.js';
 import { openStore } from './start/open-store.js';
 import { registrationOf } from './start/registration.js';
 import { upkeepOf } from './start/upkeep.js';
+
+/** Between two looks at the moves of providers. */
+const MOVES_LOOK_MS = 1000;
 
 /**
  * Starts the Queue Manager on `$LCC_HOME/lcc.db`.
@@ -26,7 +29,7 @@ export async function startQueueManager(
   words: LookWords,
   moves?: MovesElsewhere,
 ): Promise<Running> {
-  const { log } = services;
+  const { home, settings, clock, log } = services;
   const zone = zoneNotUnderstood();
   if (zone !== undefined) log.warn(`TZ ${READ_AS_UTC}`, { tz: zone });
 
@@ -36,7 +39,22 @@ export async function startQueueManager(
   const dispatch = dispatchOf(services, opened);
   const taking = intakeOf(services, endpoints.uns, opened, dispatch);
   const upkeep = upkeepOf(services, opened, dispatch);
-  const mover = moves && moverOf(services, opened, dispatch, taking, moves);
+  const mover =
+    moves &&
+    new Mover({
+      ...moves,
+      ...dispatch,
+      store: opened.store,
+      failed: opened.failed,
+      intake: taking.intake,
+      shard: settings.cluster.shard,
+      lookMs: MOVES_LOOK_MS,
+      dir: join(home.dir, 'moves'),
+      kept,
+      clock,
+      log,
+      onCommit: () => dispatch.deletions.pump(),
+    });
   const rsLinks = registrationOf(services, endpoints.rs, opened, dispatch, words);
   const status = statusOf(opened, dispatch, taking, upkeep);
 
@@ -49,7 +67,7 @@ export async function startQueueManager(
 
   return {
     status,
-    controls: controlsOf(opened.store, dispatch.dispatcher, log, services.clock, kept),
+    controls: controlsOf(opened.store, dispatch.dispatcher, log, clock, kept),
     // Sources of work end first, the places it is written to last.
     async stop() {
       await mover?.stop();

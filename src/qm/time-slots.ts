@@ -13,7 +13,7 @@ import { NOW_SLOT, type WaitingSet } from '../db/queue/sets.js';
 import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
 import { step } from '../lib/steps.js';
-import { SparingCount } from './sparing-count.js';
+import { sparingCount } from './sparing-count.js';
 import {
   hourEndMs,
   nextSlot,
@@ -107,11 +107,11 @@ export class TimeSlots {
   #basis = '';
   #running = false;
   #stopped = false;
-  readonly #later: SparingCount;
+  readonly #later: ReturnType<typeof sparingCount>;
 
   constructor(options: TimeSlotsOptions) {
     this.#options = options;
-    this.#later = new SparingCount(options.clock, () => options.store.slots.rows());
+    this.#later = sparingCount(options.clock, () => options.store.slots.rows());
   }
 
   /** Takes up what began while nobody looked. */

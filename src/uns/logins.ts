@@ -82,7 +82,7 @@ export class Logins {
     rest: (delayMs: number) => Promise<void>,
   ): Promise<Admission> {
     const provider = await this.#authenticate(credentials, rest);
-    this.#parts.intake.room.demand();
+    this.#parts.intake.demandRoom();
     takePlace(provider.pid);
     const begun = await this.#begin({
       pid: provider.pid,

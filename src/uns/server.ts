@@ -24,7 +24,7 @@ import { LINGER_TIMEOUT_MS, type UnsOptions } from './options.js';
 import { Rations } from './full-sets-allowed.js';
 import { Refusal } from '../wire/refusal.js';
 import { SpiderDoor } from './spider-door.js';
-import { WebDoor } from './web-door.js';
+import { serveWebDoor } from './web-door.js';
 import { CpSession, type SessionParts } from './session.js';
 import { setsInSpools } from './spool-names.js';
 import { emptyAfterTakeOver } from './take-over.js';
@@ -51,7 +51,6 @@ export class UnsServer {
   readonly #intake: SpoolIntake;
   readonly #pidb: PidbReader;
   readonly #logins: Logins;
-  readonly #webDoor: WebDoor;
   readonly #spiderDoor: SpiderDoor;
   readonly #places: Places;
   readonly #forwarder: Forwarder;
@@ -127,7 +126,6 @@ export class UnsServer {
       parted: (pid, errseen) => this.#parted(pid, errseen),
       counted: (what, by) => void (this.#counts[what] += by),
     };
-    this.#webDoor = new WebDoor({ options, clock, log, logins: this.#logins, share });
     this.#spiderDoor = new SpiderDoor(this.#sessionParts);
     if (this.#spool.entries.length > 0)
       log.info('sets wait in the spool', { sets: this.#spool.entries.length });
@@ -152,19 +150,14 @@ export class UnsServer {
     ended.catch(this.#parts.fail);
   }
 
-  /** A daemon in front has connected, for a client of its own. */
-  acceptDoor(connection: Connection): void {
-    this.#webDoor.accept(connection).catch(this.#parts.fail);
-  }
-
-  /** A deliverer of urls that nobody announced has connected. */
-  acceptSpider(connection: Connection): void {
-    this.#spiderDoor.accept(connection).catch(this.#parts.fail);
-  }
-
-  /** A daemon that hears of pushes has connected. */
-  acceptPusher(connection: Connection): void {
-    this.#spiderDoor.acceptPusher(connection).catch(this.#parts.fail);
+  /** A daemon in front has connected, for a client of its own; what delivers urls that nobody announced, or
+   * hears of pushes. */
+  acceptAt(door: 'front' | 'spider' | 'push', connection: Connection): void {
+    const served =
+      door === 'front'
+        ? serveWebDoor(this.#sessionParts, connection)
+        : this.#spiderDoor.accept(connection, door === 'push');
+    served.catch(this.#parts.fail);
   }
 
   /** A new connection to the Queue Manager. */
@@ -185,7 +178,7 @@ export class UnsServer {
       sets_spooled: this.#spool.entries.length,
       spool_bytes: this.#spool.bytes,
       max_spool_bytes: this.#parts.options.limits.maxSpoolBytes,
-      no_room: this.#intake.room.shortage() ?? null,
+      no_room: this.#intake.shortage() ?? null,
       sets_bad: aside.entries,
       foreign_files: aside.foreign,
       qm_connected: this.#forwarder.connected,

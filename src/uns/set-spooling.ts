@@ -10,12 +10,12 @@ import { createUrlChecker, type UrlVerdict } from '../wire/url-check.js';
 import { isDelete, type UrlRecord } from '../wire/url.js';
 import type { Admission } from './logins.js';
 import type { SpoolIntake } from './spool-intake.js';
-import type { UnsOptions } from './options.js';
+import { limitOf, type UnsOptions } from './options.js';
 import { certainlyFits, SetGrowth, overFiles, overSpace } from './quota.js';
 import type { Rations } from './full-sets-allowed.js';
-import { demandSetBytes, demandSetUrls } from './set-limits.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
 import type { SetOrigin } from '../wire/origin.js';
+import { Refusal } from '../wire/refusal.js';
 
 /** Bytes that may wait for the disk before the CP has to. */
 const MAX_UNWRITTEN_BYTES = 512 * 1024;
@@ -63,7 +63,7 @@ export class SetSpooling {
   ) {
     const { provider, seq, errseen } = admission;
     if (start.set === 'full') rations.demand(provider);
-    intake.room.demand();
+    intake.demandRoom();
     this.#options = options;
     this.#intake = intake;
     this.#pidb = pidb;
@@ -94,10 +94,14 @@ export class SetSpooling {
   /** Counts what the CP has sent of the set. @throws Refusal 102 or 106 */
   countBytes(bytes: number): void {
     this.#readBytes += bytes;
-    demandSetBytes(this.#options, this.#readBytes);
+    if (this.#readBytes > this.#options.limits.maxSetBytes)
+      throw new Refusal(
+        106,
+        `the set is too big: the limit is ${limitOf(this.#options, 'uns.max_set_bytes')}`,
+      );
     if (this.#readBytes - this.#roomCheckedAt < ROOM_CHECK_BYTES) return;
     this.#roomCheckedAt = this.#readBytes;
-    this.#intake.room.demand();
+    this.#intake.demandRoom();
   }
 
   /**
@@ -179,7 +183,11 @@ export class SetSpooling {
 
   #demandWithinLimits(): void {
     const { filesmax, spacemax } = this.provider;
-    demandSetUrls(this.#options, this.#urls);
+    if (this.#urls > this.#options.limits.maxSetUrls)
+      throw new Refusal(
+        106,
+        `too many urls in one set: the limit is ${limitOf(this.#options, 'uns.max_set_urls')}`,
+      );
     if (this.#origin !== undefined) return;
     if (this.#updates > filesmax) {
       throw overFiles(this.provider);

@@ -48,12 +48,7 @@ export class SpiderDoor {
     this.#parts = parts;
   }
 
-  /** One that may only push. Never rejects but for a bug. */
-  acceptPusher(connection: Connection): Promise<void> {
-    return this.accept(connection, true);
-  }
-
-  /** Never rejects but for a bug. */
+  /** Never rejects but for a bug. @param isPusher it may only push */
   async accept({ socket, peer }: Connection, isPusher = false): Promise<void> {
     const talk = new Conversation(socket, `spider door ${peer}`, this.#parts.clock);
     const ended = this.#converse(talk, isPusher).finally(() => {
@@ -70,7 +65,7 @@ export class SpiderDoor {
     await Promise.allSettled(this.#open.values());
   }
 
-  async #converse(talk: Conversation, isPusher: boolean): Promise<void> {
+  async #converse(talk: Conversation, isPusher = false): Promise<void> {
     const { options, log } = this.#parts;
     const visit = new Visit(this.#parts, talk, isPusher);
     let refusal: Refusal | undefined;

@@ -1,4 +1,5 @@
-/** The spool as the UNS sees it: what is written to it, and what waits in it for whom. */
+/** The spool as the UNS sees it: its room, what is written to it, and what waits in it for whom. */
+import { bytesToKeep, describeRoom } from '../config/free-disk.js';
 import type { SessionStore } from '../db/spools/sessions.js';
 import type { Spool } from '../lib/spool.js';
 import type { SpoolEntry } from '../lib/spool-frames.js';
@@ -6,9 +7,9 @@ import type { SpoolWriter } from '../lib/spool-writer.js';
 import { step } from '../lib/steps.js';
 import type { SetKind } from '../wire/cp-uns/names.js';
 import type { SetOrigin } from '../wire/origin.js';
+import { Refusal } from '../wire/refusal.js';
 import type { WaitingSets } from './backlog.js';
-import type { UnsOptions } from './options.js';
-import { SpoolRoom } from './room.js';
+import { limitOf, type UnsOptions } from './options.js';
 import { formatLabel, type EntryLabel } from './spool-names.js';
 
 /** Header of a set when it begins to be written. */
@@ -37,12 +38,28 @@ interface IntakeParts {
 export class SpoolIntake {
   readonly #spool: Spool;
   readonly #parts: IntakeParts;
-  readonly room: SpoolRoom;
+  readonly #options: UnsOptions;
 
   constructor(parts: IntakeParts, options: UnsOptions) {
     this.#spool = parts.spool;
     this.#parts = parts;
-    this.room = new SpoolRoom(parts.spool, options);
+    this.#options = options;
+  }
+
+  /** The place that is full, the spool or its disk. */
+  shortage(): string | undefined {
+    const { limits, minFree } = this.#options;
+    if (this.#spool.bytes >= limits.maxSpoolBytes)
+      return `the spool is at its limit, ${limitOf(this.#options, 'uns.max_spool_bytes')}`;
+    const space = this.#spool.space();
+    if (space.freeBytes >= bytesToKeep(minFree, space.totalBytes)) return undefined;
+    return `the spool's disk has too little room: ${describeRoom(minFree, space)}`;
+  }
+
+  /** @throws Refusal 102 when the spool or its disk is full */
+  demandRoom(): void {
+    const full = this.shortage();
+    if (full !== undefined) throw new Refusal(102, `temporarily off-line, try again later: ${full}`);
   }
 
   begin(header: Omit<IntakeHeader, 'numbering'>): SpoolWriter {

@@ -16,28 +16,23 @@ const MAX_DOORS = 100;
 /** Connections to the Queue Manager: providers whose sets are sent at a time, one large set among them. */
 const QM_CONNECTIONS = 16;
 
-/** At the spider door the permission to connect is the login. */
-const SPIDER_PLACES: Bound = {
-  key: MAX_DOORS,
-  whose: 'spiders',
-  say: ({ message }) => setRejected(102, message, false),
-  mode: 0o600,
-};
-
-/** Who connects may only say that something happened to pages: open to those whom the folder is open to. */
-const PUSH_PLACES: Bound = {
-  key: MAX_DOORS,
-  whose: 'pushers',
-  say: ({ message }) => setRejected(102, message, false),
-};
-
-/** Daemons in front have places of their own. */
-const DOOR_PLACES: Bound = {
-  key: MAX_DOORS,
-  whose: 'front doors',
-  // They say whose address a CP has.
-  machines: true,
-  say: ({ message }) => initRejected(102, message),
+/** Daemons in front have places of their own, and say whose address a CP has. At the spider door the
+ * permission to connect is the login. Who pushes may only say that something happened to pages: that door is
+ * open to those whom the folder is open to. */
+const PLACES: Record<'front' | 'spider' | 'push', Bound> = {
+  front: {
+    key: MAX_DOORS,
+    whose: 'front doors',
+    machines: true,
+    say: ({ message }) => initRejected(102, message),
+  },
+  spider: {
+    key: MAX_DOORS,
+    whose: 'spiders',
+    say: ({ message }) => setRejected(102, message, false),
+    mode: 0o600,
+  },
+  push: { key: MAX_DOORS, whose: 'pushers', say: ({ message }) => setRejected(102, message, false) },
 };
 
 /** Front ends say whose a connection is that they pass on, which counts as if the CP had made it. */
@@ -65,17 +60,17 @@ export async function startUns(
   const { listens, close } = await listenAll(services, endpoints, each => uns.accept(each));
   // As many as lccd-rs, which bounds them, has requests that need one.
   const machines = new Map([
-    [UNS_DOORS.look, (each: Connection) => uns.acceptDoor(each)],
-    [UNS_DOORS.push, (each: Connection) => uns.acceptPusher(each)],
+    [UNS_DOORS.look, (each: Connection) => uns.acceptAt('front', each)],
+    [UNS_DOORS.push, (each: Connection) => uns.acceptAt('push', each)],
   ]);
   const proxied = { clock, limitMs: set.loginTimeoutMs, doors: machines };
   const doorListeners = await Promise.all([
     ...(doors.cps ?? []).map(to =>
       services.listen(to, each => whenProxied(each, proxied, cp => uns.accept(cp)), FRONT_ENDS),
     ),
-    ...(doors.front ?? []).map(to => services.listen(to, each => uns.acceptDoor(each), DOOR_PLACES)),
-    ...(doors.spider ?? []).map(to => services.listen(to, each => uns.acceptSpider(each), SPIDER_PLACES)),
-    ...(doors.push ?? []).map(to => services.listen(to, each => uns.acceptPusher(each), PUSH_PLACES)),
+    ...(['front', 'spider', 'push'] as const).flatMap(door =>
+      (doors[door] ?? []).map(to => services.listen(to, each => uns.acceptAt(door, each), PLACES[door])),
+    ),
   ]);
   const peers = (qm === undefined ? [] : Array<Endpoint>(QM_CONNECTIONS).fill(qm)).map(to =>
     services.connect(to, connection => uns.serveQueueManager(connection), 'Queue Manager'),

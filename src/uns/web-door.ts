@@ -5,66 +5,47 @@
  */
 import type { Connection } from '../daemon/types.js';
 import { limitText } from '../config/settings/index.js';
-import type { Clock } from '../lib/clock.js';
 import { Conversation } from '../lib/conversation.js';
 import { LccError } from '../lib/errors.js';
-import type { FairShare } from '../lib/fair-share.js';
-import type { Log } from '../lib/log.js';
 import { CpReader, initAccepted, initRejected } from '../wire/cp-uns/server.js';
 import { Refusal } from '../wire/refusal.js';
-import type { Logins } from './logins.js';
-import type { UnsOptions } from './options.js';
+import type { SessionParts } from './session.js';
 
-interface WebDoorParts {
-  options: UnsOptions;
-  clock: Clock;
-  log: Log;
-  logins: Pick<Logins, 'look'>;
-  share: FairShare;
-}
+type WebDoorParts = Pick<SessionParts, 'options' | 'clock' | 'log' | 'logins' | 'share'>;
 
 const LINGER_MS = 1000;
 const MAX_ADDRESS_LENGTH = 64;
 
-export class WebDoor {
-  readonly #parts: WebDoorParts;
-
-  constructor(parts: WebDoorParts) {
-    this.#parts = parts;
+/** Never rejects but for a bug. */
+export async function serveWebDoor(parts: WebDoorParts, { socket, peer }: Connection): Promise<void> {
+  const { options, clock, log } = parts;
+  const talk = new Conversation(socket, `door ${peer}`, clock);
+  const limitMs = options.limits.loginTimeoutMs;
+  const late = () => new Refusal(102, `no question for ${limitText('uns.login_timeout_ms', limitMs)}`);
+  talk.limit(limitMs, late);
+  try {
+    talk.say(await answer(parts, talk));
+  } catch (error) {
+    if (error instanceof Refusal) {
+      log.debug('look refused', { peer, code: error.code });
+      talk.say(initRejected(error.code, error.message));
+    } else if (!(error instanceof LccError)) throw error;
   }
+  await talk.part(LINGER_MS, { maxBytes: options.xml.maxHelloBytes });
+}
 
-  /** Never rejects but for a bug. */
-  async accept({ socket, peer }: Connection): Promise<void> {
-    const { options, clock, log } = this.#parts;
-    const talk = new Conversation(socket, `door ${peer}`, clock);
-    const limitMs = options.limits.loginTimeoutMs;
-    const late = () => new Refusal(102, `no question for ${limitText('uns.login_timeout_ms', limitMs)}`);
-    talk.limit(limitMs, late);
-    try {
-      talk.say(await this.#answer(talk));
-    } catch (error) {
-      if (error instanceof Refusal) {
-        log.debug('look refused', { peer, code: error.code });
-        talk.say(initRejected(error.code, error.message));
-      } else if (!(error instanceof LccError)) throw error;
+/** @throws Refusal; LccError when the client has gone */
+async function answer({ options, logins, share }: WebDoorParts, talk: Conversation): Promise<string> {
+  const reader = new CpReader(options.xml, 'door');
+  for await (const slice of talk.slices(share.join()))
+    for (const event of reader.read(slice)) {
+      if (event.kind === 'problem') throw new Refusal(event.code, event.text);
+      if (event.kind !== 'init') throw new Refusal(104, 'this door only looks: no sets');
+      const { id, password, front } = event;
+      if (front?.door !== 'web') throw new Refusal(104, 'this door is for door="web"');
+      const address = front.for.slice(0, MAX_ADDRESS_LENGTH);
+      talk.unlimited();
+      return initAccepted(await logins.look({ id, password, address }, delayMs => talk.rest(delayMs)));
     }
-    await talk.part(LINGER_MS, { maxBytes: options.xml.maxHelloBytes });
-  }
-
-  /** @throws Refusal; LccError when the client has gone */
-  async #answer(talk: Conversation): Promise<string> {
-    const { options, logins, share } = this.#parts;
-    const reader = new CpReader(options.xml, 'door');
-    for await (const slice of talk.slices(share.join()))
-      for (const event of reader.read(slice)) {
-        if (event.kind === 'problem') throw new Refusal(event.code, event.text);
-        if (event.kind !== 'init') throw new Refusal(104, 'this door only looks: no sets');
-        const { id, password, front } = event;
-        if (front?.door !== 'web') throw new Refusal(104, 'this door is for door="web"');
-        const address = front.for.slice(0, MAX_ADDRESS_LENGTH);
-        talk.unlimited();
-        return initAccepted(await logins.look({ id, password, address }, delayMs => talk.rest(delayMs)));
-      }
-    throw new Refusal(104, 'no <init>');
-  }
+  throw new Refusal(104, 'no <init>');
 }

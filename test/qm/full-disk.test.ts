@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog, type LogFields } from '../../src/lib/log.js';
-import { FullDisk } from '../../src/qm/full-disk.js';
+import { fullDiskOf } from '../../src/qm/full-disk.js';
 import { ManualClock } from '../support/manual-clock.js';
 
 test('a full disk is told of when it begins, now and then, and when it is over', () => {
@@ -10,7 +10,7 @@ test('a full disk is told of when it begins, now and then, and when it is over',
   const note = (event: string, fields?: LogFields) =>
     void lines.push(`${event} ${String(fields?.['failures'])}`);
   let hasRoom = false;
-  const disk = new FullDisk(clock, { ...silentLog, error: note, info: note }, () => hasRoom);
+  const disk = fullDiskOf(clock, { ...silentLog, error: note, info: note }, () => hasRoom);
   const failing = (seconds: number) => {
     for (let i = 0; i < seconds; i++, clock.advance(1000)) disk.failed('lcc.db: database or disk is full');
   };

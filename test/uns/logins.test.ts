@@ -23,7 +23,7 @@ test('a CP is told that there is no room only where there is none, and that othe
         isMoving: () => false,
       } as unknown as PidbReader,
       sessions: { commit } as unknown as SessionStore,
-      intake: { room: { demand: () => undefined } } as unknown as SpoolIntake,
+      intake: { demandRoom: () => undefined } as unknown as SpoolIntake,
       rations: {} as Rations,
       clock: new ManualClock(),
       log: silentLog,

@@ -25,7 +25,7 @@ function doorOf(t: TestContext) {
     clock,
     log: silentLog,
     intake: {
-      room: { demand: () => undefined },
+      demandRoom: () => undefined,
       begin: () => writer,
       commit: () => (isOver ? Promise.resolve() : new Promise<void>(resolve => void begun.push(resolve))),
     },

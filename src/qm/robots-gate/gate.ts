@@ -15,13 +15,13 @@ import type { OriginPause, StoredRobots } from '../../db/queue/robots-txt.js';
 import type { QueueStore } from '../../db/queue/store.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Log } from '../../lib/log.js';
-import { codeText, ROBOTS_FORBID } from '../../wire/codes.js';
+import { ROBOTS_FORBID } from '../../wire/codes.js';
 import { MAX_INLINE_BYTES, type FetchDone, type FetchFailed, type FetchRequest } from '../../wire/fetch.js';
 import { patienceOf } from '../../wire/left-alone.js';
 import { productToken } from '../../robots/robots-txt.js';
 import { backoffMs, type Backoff } from '../../lib/backoff.js';
 import { hostOf } from '../hosts-of.js';
-import type { SiteTerms } from '../request.js';
+import { refusalOf, type SiteTerms } from '../request.js';
 import { OriginRules } from './rules.js';
 import { forgottenBefore, isStale, robotsAfter, type RobotsResult } from '../../robots/answer.js';
 
@@ -184,7 +184,7 @@ export class Gate {
   /** Result of a url that is forbidden: nothing is sent for it. */
   forbidden(): FetchFailed {
     this.#counts.robots_forbidden++;
-    return FORBIDDEN;
+    return refusalOf(ROBOTS_FORBID);
   }
 
   /** An origin did not answer so often, one after the other, or asks for patience. */
@@ -216,13 +216,3 @@ export class Gate {
     return productToken(userAgent);
   }
 }
-
-const FORBIDDEN: FetchFailed = {
-  id: 0,
-  status: 'error',
-  code: ROBOTS_FORBID,
-  message: codeText(ROBOTS_FORBID),
-  reach: 'real',
-  wireBytes: 0,
-  elapsedMs: 0,
-};

@@ -4,7 +4,7 @@ import type { FetchDone, FetchInline, FetchRedirect } from '../../wire/fetch.js'
 import type { Arrival, Settled } from '../results.js';
 import type { Request } from '../workers.js';
 import { FLAG_SLOW, type WaitingRow } from '../../db/queue/row.js';
-import { SlowPushes } from '../slow-pushes.js';
+import { setNewest } from '../../lib/newest.js';
 import { Gate, type GateOptions } from './gate.js';
 import { WaitingOrigins, type WaitingOriginsParts } from './waiting-origins.js';
 
@@ -12,6 +12,10 @@ import { WaitingOrigins, type WaitingOriginsParts } from './waiting-origins.js';
 const MAX_CHAIN = 10;
 /** Places with redirects that are remembered. */
 const MAX_CHAINS = 100_000;
+/** Between two pushes of a provider whose pushes are seldom true: 60 looks in an hour. */
+const BETWEEN_SLOW_MS = 60_000;
+/** Providers of which the last one is remembered. */
+const MAX_SLOW = 100_000;
 
 /** The roots of a provider; undefined: it is gone. */
 type Roots = { isInside: (url: string) => boolean } | undefined;
@@ -19,7 +23,9 @@ type Roots = { isInside: (url: string) => boolean } | undefined;
 export class Unasked {
   readonly gate: Gate;
   readonly origins: WaitingOrigins;
-  readonly slowPushes = new SlowPushes();
+  /** By provider: when the last slow push was sent, monotonic. In memory only: after a restart each may have
+   * one look more. */
+  readonly #pushedMs = new Map<number, number>();
   /** Redirects so far, by place in the queue: where one leads takes the place of the url, so that each is
    * asked for once. */
   readonly #chains = new Map<number, number>();
@@ -30,14 +36,23 @@ export class Unasked {
   }
 
   /** True if a url is of a provider whose pushes are few, and it is too early for another one. */
-  mustWait({ pid, flags }: WaitingRow, nowMs: number): boolean {
-    return (flags & FLAG_SLOW) !== 0 && this.slowPushes.againMs(pid) > nowMs;
+  mustWait(row: WaitingRow, nowMs: number): boolean {
+    return this.#pushAgainMs(row) > nowMs;
+  }
+
+  /** The url is sent. */
+  sent({ pid, flags }: WaitingRow, nowMs: number): void {
+    if ((flags & FLAG_SLOW) !== 0) setNewest(this.#pushedMs, pid, nowMs, MAX_SLOW);
   }
 
   /** When a url that is closed may be sent, monotonic. */
   againMs(row: WaitingRow): number {
-    const originMs = this.gate.againMs(row);
-    return (row.flags & FLAG_SLOW) === 0 ? originMs : Math.max(originMs, this.slowPushes.againMs(row.pid));
+    return Math.max(this.gate.againMs(row), this.#pushAgainMs(row));
+  }
+
+  #pushAgainMs({ pid, flags }: WaitingRow): number {
+    const sentMs = (flags & FLAG_SLOW) === 0 ? undefined : this.#pushedMs.get(pid);
+    return sentMs === undefined ? -Infinity : sentMs + BETWEEN_SLOW_MS;
   }
 
   /** The part of a result that must be taken up. */

@@ -14,7 +14,7 @@ import { DutyCycle } from '../../lib/duty-cycle.js';
 import { LccError } from '../../lib/errors.js';
 import { holderOf, tryLock } from '../../lib/lock.js';
 import type { Db } from '../../lib/sqlite.js';
-import { FullDisk } from '../full-disk.js';
+import { fullDiskOf, type FullDisk } from '../full-disk.js';
 import { GonePages } from '../gone-pages-fuse.js';
 import { LogBrake } from '../log-brake.js';
 import { retryRule } from '../retries.js';
@@ -90,7 +90,7 @@ export function openStore(
     nowS: () => Math.floor(clock.nowMs() / 1000),
   });
   const hasRoom = () => roomlessness(home.dir, SOME_ROOM_BYTES) === undefined;
-  const fullDisk = new FullDisk(clock, log, hasRoom);
+  const fullDisk = fullDiskOf(clock, log, hasRoom);
   const failed = (error: unknown): boolean => {
     if (error instanceof LccError && error.code === 'io.full') {
       fullDisk.failed(error.message);
