@@ -87,9 +87,6 @@ export class Distributor<T extends Task> {
   get lanes(): number {
     return this.#lanes.size;
   }
-  get workers(): number {
-    return this.#workers.size;
-  }
   get slots(): number {
     let slots = 0;
     for (const worker of this.#workers.keys()) slots += worker.slots;

@@ -330,7 +330,7 @@ export class KnownProviders {
     known.terms = terms;
     known.isInside = strictRootCheck(roots);
     known.silent.roots = roots;
-    known.isSpread = provider.groupname === null && new Set(roots.map(hostOf)).size > 1;
+    known.isSpread = provider.groupname === null && known.silent.isSpread;
     const hours = hoursOfMask(provider.timeofday, slots);
     if (hours !== known.hours && (isNever(hours) || isTooFine(provider.timeofday, slots)))
       log.warn('hours of the week treated as hours of the day; set qm.slots = 168', {

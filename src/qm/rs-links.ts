@@ -42,10 +42,6 @@ export class RsLinks {
     this.#options = options;
   }
 
-  get connected(): number {
-    return this.#talks.size;
-  }
-
   async open(): Promise<void> {
     const { services, endpoints } = this.#options;
     this.#listeners = await Promise.all(

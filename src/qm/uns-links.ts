@@ -65,9 +65,6 @@ export class UnsLinks {
   get connected(): number {
     return new Set([...this.#sessions].map(session => session.uns)).size;
   }
-  get endpoints(): readonly Endpoint[] {
-    return this.#endpoints;
-  }
 
   async open(): Promise<void> {
     const { listen } = this.#options;

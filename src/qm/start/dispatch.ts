@@ -27,18 +27,9 @@ const AWAY_MS = 60_000;
 /** UNSes have places of their own: neither kind can keep the other out. */
 const PLACES: Bound = { key: 'qm.max_connections', whose: 'Bot Managers', machines: true, say: errorElement };
 
-export interface Dispatch {
-  dispatcher: Dispatcher;
-  deletions: Deletions;
-  syncPoints: SyncPoints;
-  adoptions: Adoptions;
-  bmLinks: BmLinks;
-  /** Lets Bot Managers connect. */
-  listen(endpoints: readonly Endpoint[]): Promise<void>;
-  stop(): void;
-}
+export type Dispatch = ReturnType<typeof dispatchOf>;
 
-export function dispatchOf(services: Services, { store, duty, logBrake, failed }: OpenStore): Dispatch {
+export function dispatchOf(services: Services, { store, duty, logBrake, failed }: OpenStore) {
   const { settings, clock, log } = services;
   const kept = services.kept();
   const dispatcher = new Dispatcher({
@@ -132,7 +123,8 @@ export function dispatchOf(services: Services, { store, duty, logBrake, failed }
     syncPoints,
     adoptions,
     bmLinks,
-    async listen(endpoints) {
+    /** Lets Bot Managers connect. */
+    async listen(endpoints: readonly Endpoint[]) {
       const each = endpoints.map(endpoint =>
         services.listen(endpoint, connection => bmLinks.accept(connection), PLACES),
       );

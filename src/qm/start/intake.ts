@@ -15,18 +15,14 @@ const PLACES: Bound = { key: 'qm.max_connections', whose: 'UNSes', machines: tru
 /** Share of `qm.max_queue_urls` below which UNSes are let in again. */
 const REOPEN_PERCENT = 80;
 
-export interface TakingIn {
-  intake: Intake;
-  unsLinks: UnsLinks;
-  overload: Overload;
-}
+export type TakingIn = ReturnType<typeof intakeOf>;
 
 export function intakeOf(
   services: Services,
   endpoints: readonly Endpoint[],
   { store, duty, checkpoints, logBrake, failed }: OpenStore,
   { dispatcher, deletions }: Dispatch,
-): TakingIn {
+) {
   const { settings, clock, log } = services;
   const intake = new Intake({
     duty,

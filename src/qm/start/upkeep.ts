@@ -16,18 +16,13 @@ import { unusedFolders } from '../housekeeping/unused-folders.js';
 import type { Dispatch } from './dispatch.js';
 import type { OpenStore } from './open-store.js';
 
-export interface Upkeep {
-  fsm: DeletionSpool;
-  truthEffects: TruthEffects;
-  start(): void;
-  stop(): Promise<void>;
-}
+export type Upkeep = ReturnType<typeof upkeepOf>;
 
 export function upkeepOf(
   services: Services,
   { db, store, marks, setPlaces, logBrake, failed }: OpenStore,
   { dispatcher, deletions }: Dispatch,
-): Upkeep {
+) {
   const { home, settings, clock, log } = services;
   const onCommit = () => deletions.pump();
   const fsm = new DeletionSpool({
