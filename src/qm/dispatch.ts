@@ -43,7 +43,7 @@ export class Dispatcher {
 
   constructor(options: DispatchOptions) {
     this.#options = options;
-    this.#soon = new Pump({ run: () => this.#pump(), atReturn: options.atReturn });
+    this.#soon = new Pump(() => this.#pump(), options.atReturn);
     const orderOf = (pid: number) => this.#providers.get(pid)?.order;
     this.#table = new LaneTable(options.lanes, (pid, most) => orderOf(pid)?.waiting(most) ?? 0);
     this.#retries = new Retries(options, orderOf);

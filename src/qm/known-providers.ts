@@ -5,16 +5,9 @@ import type { WaitingRow } from '../db/queue/row.js';
 import type { ScheduledProvider } from '../db/providers/provider-store.js';
 import type { WaitingSet } from '../db/queue/sets.js';
 import { strictRootCheck } from '../wire/roots.js';
+import type { DispatchOptions } from './dispatch-options.js';
 import type { TimeSlots } from './time-slots.js';
-import {
-  bothOf,
-  hoursOfMask,
-  hoursOfTod,
-  isNever,
-  isTooFine,
-  type Hours,
-  type Slots,
-} from '../config/hours.js';
+import { bothOf, hoursOfMask, hoursOfTod, isNever, isTooFine, type Hours } from '../config/hours.js';
 import { hostOf } from './hosts-of.js';
 import { LINKS, type SetClass } from '../wire/origin.js';
 import { hostOfGroup, priorityOf, type ProviderLanes } from './schedule/lane.js';
@@ -23,7 +16,7 @@ import { siteTermsOf, type SiteTerms } from './request.js';
 import { ProviderOrder } from './schedule/url-order.js';
 import { SilentHosts } from './silent-hosts.js';
 import { sparingCount } from './sparing-count.js';
-import type { Delay, Paced, WaitOptions, Waits } from './waits.js';
+import type { Delay, Paced, Waits } from './waits.js';
 
 /** A provider: settings, order, waits, and in `lanes` its state and what it has of the schedule. */
 export interface Known extends Paced {
@@ -46,18 +39,6 @@ export interface Known extends Paced {
  * `unasked`: only urls that nobody announced are left, and their origins are left alone for now. */
 export type WaitsFor = Delay['why'] | 'host' | 'waiting' | 'unasked';
 
-export interface KnownOptions extends WaitOptions {
-  /** Mimetypes taken of what is wanted as served: patterns. */
-  accept: readonly string[];
-  slots: Slots;
-  /** Urls sent ahead to a provider without limits. */
-  window: number;
-  /** Sets of a provider kept in memory of which nothing has been taken. */
-  untouchedSets: number;
-  /** Sets of a provider with failed urls that are not due yet; with this many no further set is begun. */
-  sleepingSets: number;
-}
-
 /** Urls of a new set that are looked at for other hosts than those that do not answer. */
 const MOST_LOOKED_AT = 1000;
 /**
@@ -66,7 +47,7 @@ const MOST_LOOKED_AT = 1000;
 const MAX_REMEMBERED_HOURS = 1000;
 
 export class KnownProviders {
-  readonly #options: KnownOptions;
+  readonly #options: DispatchOptions;
   readonly #table: LaneTable;
   readonly #waits: Waits;
   readonly #slots: TimeSlots;
@@ -78,7 +59,7 @@ export class KnownProviders {
   readonly #elsewhere: ReturnType<typeof sparingCount>;
 
   /** @param rooms `table` is told what they may do */
-  constructor(options: KnownOptions, rooms: { table: LaneTable; waits: Waits; slots: TimeSlots }) {
+  constructor(options: DispatchOptions, rooms: { table: LaneTable; waits: Waits; slots: TimeSlots }) {
     this.#options = options;
     this.#table = rooms.table;
     this.#waits = rooms.waits;

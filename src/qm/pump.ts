@@ -1,26 +1,24 @@
-export interface PumpOptions {
-  /** Sends what may be sent. */
-  run: () => void;
-  /** Runs something when the present callback returns, before anybody else has the event loop. */
-  atReturn: (action: () => void) => void;
-}
+import type { DispatchOptions } from './dispatch-options.js';
 
 /** When it is looked what may be sent: soon, and once however often it is asked for; but when that took long
  * everybody else has the event loop first, though what was done asks for more at once. */
 export class Pump {
-  readonly #options: PumpOptions;
+  readonly #run: () => void;
+  readonly #atReturn: DispatchOptions['atReturn'];
   #isAsked = false;
   #isResting = false;
   #isStopped = false;
 
-  constructor(options: PumpOptions) {
-    this.#options = options;
+  /** @param run sends what may be sent */
+  constructor(run: () => void, atReturn: DispatchOptions['atReturn']) {
+    this.#run = run;
+    this.#atReturn = atReturn;
   }
 
   ask(): void {
     if (this.#isAsked || this.#isStopped) return;
     this.#isAsked = true;
-    this.#options.atReturn(() => this.#go());
+    this.#atReturn(() => this.#go());
   }
 
   /** The pump took long, and there is more: it goes on when the event loop has gone round. */
@@ -38,6 +36,6 @@ export class Pump {
 
   #go(): void {
     this.#isAsked = false;
-    if (!this.#isStopped && !this.#isResting) this.#options.run();
+    if (!this.#isStopped && !this.#isResting) this.#run();
   }
 }

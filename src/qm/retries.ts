@@ -3,21 +3,15 @@
 import type { RetryRule } from '../db/queue/results.js';
 import type { WaitingRow } from '../db/queue/row.js';
 import type { WaitingSet } from '../db/queue/sets.js';
-import type { Clock } from '../lib/clock.js';
 import { STORE_FULL } from '../wire/codes.js';
 import type { FetchDone } from '../wire/fetch.js';
-import { doubledMs, type Backoff } from '../lib/backoff.js';
+import { doubledMs } from '../lib/backoff.js';
+import type { DispatchOptions } from './dispatch-options.js';
 import { InOrder } from './schedule/in-order.js';
 import type { ProviderOrder } from './schedule/url-order.js';
 
+type Options = Pick<DispatchOptions, 'clock' | 'retryDelayMs' | 'backoff'>;
 type Order = Pick<ProviderOrder<WaitingSet, WaitingRow>, 'nextDueMs'>;
-
-export interface RetryOptions {
-  clock: Clock;
-  /** Wait before a bad url is tried again; doubled each time, as far as `backoff` permits. */
-  retryDelayMs: number;
-  backoff: Backoff;
-}
 
 /** Longest wait for room, in first waits: some minutes. */
 const ROOMLESS_WAITS = 32;
@@ -35,11 +29,11 @@ export function retryRule(retries: number): RetryRule {
 }
 
 export class Retries {
-  readonly #options: RetryOptions;
+  readonly #options: Options;
   readonly #planned = new InOrder<number>();
   readonly #orderOf: (pid: number) => Order | undefined;
 
-  constructor(options: RetryOptions, orderOf: (pid: number) => Order | undefined) {
+  constructor(options: Options, orderOf: (pid: number) => Order | undefined) {
     this.#options = options;
     this.#orderOf = orderOf;
   }

@@ -10,17 +10,16 @@
  */
 import type { ScheduledProvider } from '../db/providers/provider-store.js';
 import { isLarge, type WaitingSet } from '../db/queue/sets.js';
-import type { DutyCycle } from '../lib/duty-cycle.js';
-import type { Log } from '../lib/log.js';
 import type { FetchDone, FetchFailed, FetchInline } from '../wire/fetch.js';
 import { backoffMs } from '../lib/backoff.js';
+import type { DispatchOptions } from './dispatch-options.js';
 import type { Arrival } from './results.js';
 import type { LaneTable } from './schedule/lanes.js';
 import { LastEnds, Pace, type LastFetch } from './schedule/pace.js';
 import { AllAnnounced, type Announced } from './schedule/announced.js';
 import { Meter, NO_CHARGE, type Charge } from './schedule/bandwidth.js';
 import type { Request } from './workers.js';
-import { WallTimes, type WallTimesOptions } from './wall-times.js';
+import { WallTimes } from './wall-times.js';
 
 /** Longest rest of a large set. */
 const LONGEST_REST_MS = 50;
@@ -29,21 +28,6 @@ const LONGEST_REST_MS = 50;
 export interface Delay {
   why: 'back-off' | 'bandwidth' | 'pace' | 'lcc-bandwidth';
   untilMs: number;
-}
-
-export interface WaitOptions extends WallTimesOptions {
-  log: Log;
-  /** Providers with large sets in work, and the others. */
-  duty: DutyCycle<number>;
-  /** Limit of all providers together; 0 = unlimited. */
-  bandwidthBytesPerS: number;
-  /** Most bytes of one fetch, as far as robots are configured as this Queue Manager: an announcement beyond
-   * it never comes. */
-  maxContentBytes: number;
-  /** Between two fetches from a provider that says nothing else; 0 = none. */
-  paceMs: number;
-  /** 0 to 1, for jitter. */
-  random: () => number;
 }
 
 /** A provider, and for how long it waits. */
@@ -67,7 +51,7 @@ export interface Paced {
 }
 
 export class Waits {
-  readonly #options: WaitOptions;
+  readonly #options: DispatchOptions;
   readonly #table: LaneTable;
   readonly #whole: Meter;
   readonly #ends: LastEnds;
@@ -82,7 +66,7 @@ export class Waits {
   readonly #workedMs = new Map<number, number>();
 
   /** @param table is told who has to wait */
-  constructor(options: WaitOptions, table: LaneTable) {
+  constructor(options: DispatchOptions, table: LaneTable) {
     this.#options = options;
     this.#table = table;
     this.times = new WallTimes(options);

@@ -3,26 +3,17 @@
  * other, the wall clock was set, and all that is written is moved by as much, so that waits are as long as
  * they were.
  */
-import type { QueueStore } from '../db/queue/store.js';
-import type { Clock } from '../lib/clock.js';
-import type { Backoff } from '../lib/backoff.js';
+import type { DispatchOptions } from './dispatch-options.js';
+
+type Options = Pick<DispatchOptions, 'store' | 'clock' | 'backoff' | 'failed'>;
 
 /** The wall clock was set when it has moved by more than this beside the one that only counts. */
 const JUMP_MS = 1000;
 /** Until what could not be written is tried again. */
 const RETRY_MS = 1000;
 
-export interface WallTimesOptions {
-  store: QueueStore;
-  clock: Clock;
-  /** Nobody waits longer than any may. */
-  backoff: Backoff;
-  /** A transaction failed; true: try again later. */
-  failed: (error: unknown) => boolean;
-}
-
 export class WallTimes {
-  readonly #options: WallTimesOptions;
+  readonly #options: Options;
   /** The wall clock beside the monotonic one, as it was when what is written was. */
   #offsetMs: number;
   #lookAgainMs = -Infinity;
@@ -32,7 +23,7 @@ export class WallTimes {
    * has been set back since, at least by the difference: every wait is moved back by it, and shortened to the
    * longest that can be.
    */
-  constructor(options: WallTimesOptions) {
+  constructor(options: Options) {
     this.#options = options;
     const { store, clock, backoff } = options;
     const { providers } = store;

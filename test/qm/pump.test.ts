@@ -6,7 +6,10 @@ const turn = () => new Promise<void>(resolve => setImmediate(resolve));
 
 test('it is looked once for all that is asked in a callback, and never again when it is stopped', async () => {
   let runs = 0;
-  const pump = new Pump({ run: () => runs++, atReturn: action => process.nextTick(action) });
+  const pump = new Pump(
+    () => runs++,
+    action => process.nextTick(action),
+  );
   for (let i = 0; i < 3; i++) pump.ask();
   assert.equal(runs, 0);
   await turn();
@@ -19,14 +22,14 @@ test('it is looked once for all that is asked in a callback, and never again whe
 
 test('who works for long has the event loop go round, though each piece asks for the next one at once', async () => {
   let runs = 0;
-  const pump = new Pump({
-    run: () => {
+  const pump = new Pump(
+    () => {
       runs++;
       pump.ask();
       pump.rest();
     },
-    atReturn: action => process.nextTick(action),
-  });
+    action => process.nextTick(action),
+  );
   pump.ask();
   for (const seen of [1, 2, 3]) {
     await turn();

@@ -12,30 +12,21 @@
  */
 import { isGated, UNASKED, type WaitingRow } from '../../db/queue/row.js';
 import type { OriginPause, StoredRobots } from '../../db/queue/robots-txt.js';
-import type { QueueStore } from '../../db/queue/store.js';
-import type { Clock } from '../../lib/clock.js';
-import type { Log } from '../../lib/log.js';
 import { ROBOTS_FORBID } from '../../wire/codes.js';
 import { MAX_INLINE_BYTES, type FetchDone, type FetchFailed, type FetchRequest } from '../../wire/fetch.js';
 import { patienceOf } from '../../wire/left-alone.js';
 import { productToken } from '../../robots/robots-txt.js';
-import { backoffMs, type Backoff } from '../../lib/backoff.js';
+import { backoffMs } from '../../lib/backoff.js';
+import type { DispatchOptions } from '../dispatch-options.js';
 import { hostOf } from '../hosts-of.js';
 import { refusalOf, type SiteTerms } from '../request.js';
 import { OriginRules } from './rules.js';
 import { forgottenBefore, isStale, robotsAfter, type RobotsResult } from '../../robots/answer.js';
 
-export interface GateOptions {
-  store: QueueStore;
-  clock: Clock;
-  log: Log;
-  /** How long an origin that does not answer is left alone. */
-  backoff: Backoff;
-  /** 0 to 1, for jitter. */
-  random: () => number;
-  /** `bot.user_agent`: its name is what robots.txt calls us, where a provider's terms say nothing else. */
-  userAgent: string;
-}
+export type GateOptions = Pick<
+  DispatchOptions,
+  'store' | 'clock' | 'log' | 'backoff' | 'random' | 'userAgent'
+>;
 
 /** Passage of a url now: `ask`: its origin's robots.txt first; `wait`: for that, which is on its way;
  * `closed`: its origin is left alone by what nobody announced. */
