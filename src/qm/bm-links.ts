@@ -9,16 +9,12 @@ import type { FetchResult } from '../wire/fetch.js';
 import { Machines, refuseMachine, UNKNOWN_STORE } from '../wire/machines.js';
 import type { LinkOptions } from '../wire/messages.js';
 import { BotManagerPeer, silence, type Offer } from '../wire/qm-bm.js';
-import type { Deletions } from './deletions.js';
 import type { Dispatcher } from './dispatch.js';
-import type { Adoptions } from './moves/adoptions.js';
-import type { SyncPoints } from './sync-points.js';
+import type { MachineErrands } from './machine-errands.js';
 
 export interface BmLinksOptions {
   dispatcher: Dispatcher;
-  deletions: Deletions;
-  syncPoints: SyncPoints;
-  adoptions: Adoptions;
+  errands: MachineErrands;
   log: Log;
   kept: Pick<Kept, 'isKept' | 'lease'>;
   /** Why rows of the machine may not point into this store; undefined: they may, and it is remembered as the
@@ -68,7 +64,7 @@ export class BmLinks {
   }
 
   accept({ socket, peer: name }: Connection): void {
-    const { dispatcher, deletions, syncPoints, adoptions, log, kept, link: linkOptions } = this.#options;
+    const { dispatcher, errands, log, kept, link: linkOptions } = this.#options;
     // Nobody is served while the lease is not surely held: peers look for who has it, and come again at once.
     const isHeld = kept.lease?.state === 'owner' && kept.lease.untilMs > linkOptions.clock.monotonicMs();
     if (kept.isKept && !isHeld) return void socket.destroy();
@@ -83,10 +79,8 @@ export class BmLinks {
           if (!dispatcher.fetched(id, done))
             log.warn('unexpected result ignored', { peer: name, id: result.id });
         },
-        deleted: result => {
-          deletions.answered(peer, result.id, result.status);
-        },
-        upkept: result => (result.kind === 'adopt' ? adoptions : syncPoints).answered(peer, result),
+        deleted: result => void errands.answered(peer, result),
+        upkept: result => void errands.answered(peer, result),
         closed: reason => {
           const machines = this.#machines.of(link);
           if (this.#links.delete(id))
@@ -98,9 +92,7 @@ export class BmLinks {
           this.#noteLeft(machines);
           this.#machines.remove(link);
           dispatcher.removeWorker(id);
-          deletions.removeTarget(peer);
-          syncPoints.removeTarget(peer);
-          adoptions.removeTarget(peer);
+          errands.removePeer(peer);
         },
       },
       { ...linkOptions, where: `bot manager ${name}` },
@@ -141,7 +133,7 @@ export class BmLinks {
   }
 
   #hello(link: Link, offer: Offer): void {
-    const { dispatcher, deletions, syncPoints, adoptions, log } = this.#options;
+    const { dispatcher, errands, log } = this.#options;
     link.relays = offer.relays;
     link.slots = offer.slots;
     link.refused.clear();
@@ -166,9 +158,7 @@ export class BmLinks {
       machineIds.filter(id => !before.includes(id)),
       without(offer, link.refused).storeIds,
     );
-    deletions.setMachines(link.peer, machineIds);
-    syncPoints.setMachines(link.peer, machineIds);
-    adoptions.setMachines(link.peer, machineIds);
+    errands.setMachines(link.peer, machineIds);
   }
 
   /**

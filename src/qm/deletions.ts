@@ -6,18 +6,13 @@
  * come back with another machine.
  */
 import { OPEN_GATE, type Kept } from '../daemon/kept.js';
-import type { FreedFile, FreedStore } from '../db/cache/freed.js';
-import type { DeleteRequest } from '../wire/fetch.js';
+import type { FreedStore } from '../db/cache/freed.js';
+import type { MachineErrands } from './machine-errands.js';
 
 /** Deletions on their way to one machine. */
 const WINDOW = 64;
 
-export interface DeletionTarget {
-  delete(request: DeleteRequest): void;
-}
-
 interface Machine {
-  target: DeletionTarget;
   cursor: number;
   out: number;
   /** The files noted when none was left after the cursor: until there are more none is looked for. */
@@ -26,7 +21,7 @@ interface Machine {
 
 export class Deletions {
   readonly #freed: FreedStore;
-  readonly #nextId: () => number;
+  readonly #errands: MachineErrands;
   readonly #gone: (fid: number) => void;
   readonly #kept: Kept;
   readonly #maySend: () => boolean;
@@ -34,16 +29,14 @@ export class Deletions {
   #shippedFid = 0;
   #askedFid = 0;
   readonly #machines = new Map<string, Machine>();
-  readonly #out = new Map<number, { machineid: string; file: FreedFile; target: DeletionTarget }>();
 
   /**
-   * @param nextId ids of requests
    * @param gone a file is deleted: forget its row
    * @param maySend whether anything may be sent
    */
   constructor(
     freed: FreedStore,
-    nextId: () => number,
+    errands: MachineErrands,
     gone: (fid: number) => void,
     kept = OPEN_GATE,
     maySend = () => true,
@@ -51,31 +44,15 @@ export class Deletions {
     this.#freed = freed;
     this.#kept = kept;
     this.#maySend = maySend;
-    this.#nextId = nextId;
+    this.#errands = errands;
     this.#gone = gone;
-  }
-
-  /** Machines that can be reached through `target`, instead of those before. */
-  setMachines(target: DeletionTarget, machineids: readonly string[]): void {
-    for (const [id, machine] of this.#machines) {
-      if (machine.target === target && !machineids.includes(id)) this.#machines.delete(id);
-    }
-    for (const id of machineids) {
-      if (this.#machines.get(id)?.target !== target)
-        this.#machines.set(id, { target, cursor: 0, out: 0, dryAt: undefined });
-    }
-    this.pump();
-  }
-
-  /** True if deletions can be sent to that machine. */
-  reaches(machineid: string): boolean {
-    return this.#machines.has(machineid);
-  }
-
-  /** The connection is gone; what was asked over it is asked again later. */
-  removeTarget(target: DeletionTarget): void {
-    for (const [id, request] of this.#out) if (request.target === target) this.#out.delete(id);
-    for (const [id, machine] of this.#machines) if (machine.target === target) this.#machines.delete(id);
+    errands.watch({
+      came: id => {
+        this.#machines.set(id, { cursor: 0, out: 0, dryAt: undefined });
+        this.pump();
+      },
+      left: id => void this.#machines.delete(id),
+    });
   }
 
   /** Sends what there is to send. */
@@ -90,12 +67,19 @@ export class Deletions {
       // safeguard: deletions waiting for the engine
       const files = all.filter(({ fid }) => fid <= upTo);
       machine.dryAt = files.length === all.length && all.length < room ? this.#freed.added : undefined;
-      for (const file of files) {
-        const id = this.#nextId();
-        machine.cursor = file.fid;
+      for (const { fid, fileid } of files) {
+        machine.cursor = fid;
         machine.out++;
-        this.#out.set(id, { machineid, file, target: machine.target });
-        machine.target.delete({ id, machineId: machineid, fileId: file.fileid });
+        this.#errands.ask(
+          machineid,
+          (peer, id) => peer.delete({ id, machineId: machineid, fileId: fileid }),
+          ({ status }) => {
+            machine.out--;
+            // safeguard: freed rows staying until their file is gone
+            if (status === 'ok') this.#gone(fid);
+            if (status !== 'away') this.pump();
+          },
+        );
       }
     }
   }
@@ -113,22 +97,5 @@ export class Deletions {
       },
       () => undefined,
     );
-  }
-
-  /** @returns false for an id that was not asked over this connection */
-  answered(target: DeletionTarget, id: number, status: 'ok' | 'away'): boolean {
-    const request = this.#out.get(id);
-    if (request === undefined || request.target !== target) return false;
-    this.#out.delete(id);
-    const machine = this.#machines.get(request.machineid);
-    if (machine?.target === target) {
-      machine.out--;
-      // Below a relay the machine went away: it is asked again when the relay names it again.
-      if (status === 'away') this.#machines.delete(request.machineid);
-    }
-    // safeguard: freed rows staying until their file is gone
-    if (status === 'ok') this.#gone(request.file.fid);
-    this.pump();
-    return true;
   }
 }

@@ -2,8 +2,8 @@
 import type { FreedStore } from '../db/cache/freed.js';
 import type { StoreRegister } from '../db/cache/stores.js';
 import type { BmLinks } from './bm-links.js';
-import type { Deletions } from './deletions.js';
 import type { DeletionSpool } from './deletion-spool.js';
+import type { MachineErrands } from './machine-errands.js';
 
 /** Machines that are reported. */
 const MAX_TOLD = 20;
@@ -24,13 +24,13 @@ export function machinesAway(parts: {
   stores: StoreRegister;
   freed: FreedStore;
   fsm: DeletionSpool;
-  deletions: Deletions;
+  errands: MachineErrands;
   links: BmLinks;
 }): AwayMachine[] {
-  const { stores, freed, fsm, deletions, links } = parts;
+  const { stores, freed, fsm, errands, links } = parts;
   const pages = fsm.pagesByMachine();
   return [...new Set([...stores.machines(), ...freed.machines(), ...pages.keys()])]
-    .filter(machine => !deletions.reaches(machine))
+    .filter(machine => !errands.reaches(machine))
     .toSorted()
     .slice(0, MAX_TOLD)
     .map(machine => ({

@@ -20,7 +20,8 @@ import type { QueueStore } from '../db/queue/store.js';
 import type { Clock } from '../lib/clock.js';
 import type { Log } from '../lib/log.js';
 import { step } from '../lib/steps.js';
-import type { UpkeepRequest, UpkeepResult } from '../wire/upkeep.js';
+import type { UpkeepResult } from '../wire/upkeep.js';
+import type { MachineErrands } from './machine-errands.js';
 
 export interface SyncPointsOptions {
   store: QueueStore;
@@ -30,7 +31,7 @@ export interface SyncPointsOptions {
   intervalMs: number;
   /** Files of a machine that are read at a time. */
   window: number;
-  nextId: () => number;
+  errands: MachineErrands;
   /** Urls are queued again. */
   onSet: (set: WaitingSet) => void;
   /** Something was committed: there may be files to delete. */
@@ -39,24 +40,18 @@ export interface SyncPointsOptions {
   failed: (error: unknown) => boolean;
 }
 
-/** How a machine is asked. */
-export interface UpkeepTarget {
-  upkeep(request: UpkeepRequest): void;
-}
-
 interface Page {
   /** The number it reaches to. */
   toSeq: number;
   isLast: boolean;
-  /** By request. */
-  out: Map<number, StoredRow>;
+  /** Files that are being read. */
+  out: number;
   bad: StoredRow[];
   isUnable: boolean;
 }
 
 interface Machine {
   readonly id: string;
-  readonly target: UpkeepTarget;
   /** Rows with numbers up to this one are known to be whole, as far as they were here when it connected. */
   checkedSeq: number;
   isChecked: boolean;
@@ -65,7 +60,7 @@ interface Machine {
   /** Nothing is read: a sync said that something is lost, and not what. */
   isLost: boolean;
   page: Page | undefined;
-  sync: { id: number; seq: number } | undefined;
+  isSyncing: boolean;
   isUnableToSync: boolean;
   files: number;
   suffered: number;
@@ -81,6 +76,13 @@ export class SyncPoints {
 
   constructor(options: SyncPointsOptions) {
     this.#options = options;
+    options.errands.watch({
+      came: id => this.#begin(id),
+      left: id => {
+        const machine = this.#machines.get(id);
+        if (machine !== undefined) this.#drop(machine);
+      },
+    });
   }
 
   /** Number of machines that are not checked to the end. */
@@ -88,54 +90,22 @@ export class SyncPoints {
     return [...this.#machines.values()].filter(machine => !machine.isChecked).length;
   }
 
-  /** Machines with a store that can be reached through `target`, instead of those before. */
-  setMachines(target: UpkeepTarget, machineIds: readonly string[]): void {
-    for (const machine of this.#machines.values())
-      if (machine.target === target && !machineIds.includes(machine.id)) this.#drop(machine);
-    for (const id of machineIds) {
-      const known = this.#machines.get(id);
-      if (known?.target === target) continue;
-      if (known !== undefined) this.#drop(known);
-      this.#begin(id, target);
-    }
-  }
-
-  /** The connection is gone. */
-  removeTarget(target: UpkeepTarget): void {
-    this.setMachines(target, []);
-  }
-
-  /** An answer to nothing asked, or not over this connection, is passed over. */
-  answered(target: UpkeepTarget, { id, status }: UpkeepResult): void {
-    for (const machine of this.#machines.values()) {
-      if (machine.target !== target) continue;
-      const content = machine.page?.out.get(id);
-      if (machine.sync?.id !== id && content === undefined) continue;
-      // Below a relay the machine went away: its check begins again when the relay names it again.
-      if (status === 'away') this.#drop(machine);
-      else if (content === undefined) this.#synced(machine, status);
-      else this.#checked(machine, id, content, status);
-      return;
-    }
-  }
-
   stop(): void {
     for (const machine of this.#machines.values()) this.#drop(machine);
   }
 
-  #begin(id: string, target: UpkeepTarget): void {
+  #begin(id: string): void {
     const { stores } = this.#options.store;
     const checkedSeq = stores.synced(id);
     if (checkedSeq === undefined) return;
     const machine: Machine = {
       id,
-      target,
       checkedSeq,
       isChecked: false,
       newIds: stores.lastSeq(),
       isLost: false,
       page: undefined,
-      sync: undefined,
+      isSyncing: false,
       isUnableToSync: false,
       files: 0,
       suffered: 0,
@@ -150,40 +120,41 @@ export class SyncPoints {
   #drop(machine: Machine): void {
     machine.cancelSync();
     machine.cancelPage();
-    if (this.#machines.get(machine.id) === machine) this.#machines.delete(machine.id);
+    machine.page = undefined;
+    this.#machines.delete(machine.id);
   }
 
   #readPage(machine: Machine): void {
-    const { store, window, nextId } = this.#options;
+    const { store, window, errands } = this.#options;
     const rows = store.stores.since(machine.checkedSeq, window);
     const asked = rows.filter(row => row.machineid === machine.id && !isNewer(row.id, machine.newIds));
     const page: Page = {
       toSeq: rows.at(-1)?.seq ?? machine.checkedSeq,
       isLast: rows.length < window,
-      out: new Map(),
+      out: asked.length,
       bad: machine.isLost ? asked : [],
       isUnable: false,
     };
     machine.page = page;
     machine.files += asked.length;
     if (machine.isLost || asked.length === 0) return this.#finishPage(machine, page);
-    for (const content of asked) page.out.set(nextId(), content);
-    for (const [id, { machineid: machineId, fileid: fileId, md5, len }] of page.out)
-      machine.target.upkeep({ kind: 'check', id, machineId, fileId, md5, len });
+    for (const content of asked) {
+      const { machineid: machineId, fileid: fileId, md5, len } = content;
+      errands.ask(
+        machineId,
+        (peer, id) => peer.upkeep({ kind: 'check', id, machineId, fileId, md5, len }),
+        ({ status }) => this.#checked(machine, page, content, status),
+      );
+    }
   }
 
-  #checked(
-    machine: Machine,
-    id: number,
-    content: StoredRow,
-    status: Exclude<UpkeepResult['status'], 'away'>,
-  ): void {
-    const { page } = machine;
-    if (page === undefined) return;
-    page.out.delete(id);
+  #checked(machine: Machine, page: Page, content: StoredRow, status: UpkeepResult['status']): void {
+    // The machine is away, or all is read again.
+    if (machine.page !== page) return;
+    page.out--;
     if (status === 'bad') page.bad.push(content);
     if (status === 'unable') page.isUnable = true;
-    if (page.out.size === 0) this.#finishPage(machine, page);
+    if (page.out === 0) this.#finishPage(machine, page);
   }
 
   #finishPage(machine: Machine, page: Page): void {
@@ -246,19 +217,24 @@ export class SyncPoints {
   }
 
   #sync(machine: Machine): void {
-    if (machine.sync !== undefined) return;
-    const { stores } = this.#options.store;
+    if (machine.isSyncing) return;
+    const { store, errands } = this.#options;
+    const { stores } = store;
     const seq = machine.isChecked ? stores.lastSeq() : machine.checkedSeq;
     if (seq <= (stores.synced(machine.id) ?? seq)) return;
-    machine.sync = { id: this.#options.nextId(), seq };
-    machine.target.upkeep({ kind: 'sync', id: machine.sync.id, machineId: machine.id });
+    machine.isSyncing = true;
+    const machineId = machine.id;
+    errands.ask(
+      machineId,
+      (peer, id) => peer.upkeep({ kind: 'sync', id, machineId }),
+      ({ status }) => this.#synced(machine, seq, status),
+    );
   }
 
-  #synced(machine: Machine, status: Exclude<UpkeepResult['status'], 'away'>): void {
+  #synced(machine: Machine, seq: number, status: UpkeepResult['status']): void {
     const { store, log, failed } = this.#options;
-    const seq = machine.sync?.seq;
-    machine.sync = undefined;
-    if (seq === undefined) return;
+    machine.isSyncing = false;
+    if (status === 'away' || this.#machines.get(machine.id) !== machine) return;
     if (status === 'unable') {
       if (!machine.isUnableToSync) log.warn('machine cannot sync its store', { machine: machine.id });
       machine.isUnableToSync = true;

@@ -7,6 +7,7 @@ import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import type { Control } from '../../src/daemon/types.js';
 import { controlsOf } from '../../src/qm/controls.js';
 import { Deletions } from '../../src/qm/deletions.js';
+import { MachineErrands } from '../../src/qm/machine-errands.js';
 import { Dispatcher } from '../../src/qm/dispatch.js';
 import { Intake } from '../../src/qm/intake.js';
 import { housekeeping } from '../../src/qm/housekeeping.js';
@@ -23,6 +24,7 @@ export class Life {
   readonly store: QueueStore;
   readonly intake: Intake;
   readonly dispatcher: Dispatcher;
+  readonly errands: MachineErrands;
   readonly deletions: Deletions;
   readonly controls: Record<string, Control>;
   readonly housekeeping: ReturnType<typeof housekeeping>;
@@ -81,11 +83,8 @@ export class Life {
       // A turn as any other, in the hand of the test.
       atReturn: action => void setImmediate(action),
     });
-    this.deletions = new Deletions(
-      this.store.freed,
-      () => this.dispatcher.nextId(),
-      fid => this.dispatcher.deleted(fid),
-    );
+    this.errands = new MachineErrands(this.dispatcher.nextId);
+    this.deletions = new Deletions(this.store.freed, this.errands, fid => this.dispatcher.deleted(fid));
     const onCommit = () => this.deletions.pump();
     this.intake = new Intake({
       duty,

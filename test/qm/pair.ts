@@ -156,7 +156,8 @@ export class Pair implements Scene {
         for (const bm of world.bms) {
           for (const unlink of bm.unlinks.splice(0, event.count)) {
             if (!event.away) world.disk.delete(`${bm.machine}/${unlink.file}`);
-            this.#life.deletions.answered(bm.target as never, unlink.id, event.away ? 'away' : 'ok');
+            const status = event.away ? 'away' : 'ok';
+            this.#life.errands.answered(bm.target as never, { id: unlink.id, status });
           }
         }
         return;
@@ -233,14 +234,14 @@ export class Pair implements Scene {
 
   #setSlots(bm: Bm, slots: number): void {
     const { model } = this;
-    const { dispatcher, deletions } = this.#life;
+    const { dispatcher, errands } = this.#life;
     if (slots === 0) {
       if (bm.link === 0) return;
       for (const { row } of bm.requests) model.givenBack(row);
       const { link, target } = bm;
       bm.gone();
       dispatcher.removeWorker(link);
-      deletions.removeTarget(target as never);
+      errands.removePeer(target as never);
       return;
     }
     bm.slots = slots;
@@ -253,7 +254,7 @@ export class Pair implements Scene {
       };
     }
     dispatcher.setWorker(bm.link, bm.target as never, slots);
-    deletions.setMachines(bm.target as never, [bm.machine]);
+    errands.setMachines(bm.target as never, [bm.machine]);
   }
 
   /** What may be fetched now and could not before has perhaps been passed over. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, test } from 'node:test';
 import { silentLog } from '../../src/lib/log.js';
 import { openSqlite } from '../../src/lib/sqlite.js';
+import { MachineErrands } from '../../src/qm/machine-errands.js';
 import { SyncPoints } from '../../src/qm/sync-points.js';
 import type { FetchRequest, FetchResult } from '../../src/wire/fetch.js';
 import type { CheckRequest, UpkeepRequest } from '../../src/wire/upkeep.js';
@@ -203,29 +204,33 @@ test('a machine is asked for one sync when something is new, and for none as lon
   bench.provider(7);
   bench.store.transaction(() => bench.store.stores.remember('m1', 's1'));
   const asked: UpkeepRequest[] = [];
-  const target = { upkeep: (request: UpkeepRequest) => void asked.push(request) };
+  const target = {
+    delete: () => assert.fail('nothing is deleted'),
+    upkeep: (request: UpkeepRequest) => void asked.push(request),
+  };
+  const errands = new MachineErrands(() => asked.length + 1);
   const points = new SyncPoints({
     store: bench.store,
     clock: bench.clock,
     log: silentLog,
     intervalMs: 100,
     window: 3,
-    nextId: () => asked.length + 1,
+    errands,
     onSet: () => assert.fail('nothing is fetched again'),
     onCommit: () => undefined,
     failed: error => assert.fail(String(error)),
   });
-  points.setMachines(target, ['m1']);
+  errands.setMachines(target, ['m1']);
   bench.clock.advance(1000);
   assert.deepEqual(asked, []);
   await bench.send(7, [url('a')]);
   bench.fetch(7, 'a');
   bench.clock.advance(1000);
   assert.deepEqual(asked, [{ kind: 'sync', id: 1, machineId: 'm1' }], 'one at a time');
-  points.answered(target, { kind: 'sync', id: 1, status: 'ok' });
+  errands.answered(target, { id: 1, status: 'ok' });
   bench.clock.advance(1000);
-  points.removeTarget(target);
-  points.setMachines({ ...target }, ['m1']);
+  errands.removePeer(target);
+  errands.setMachines({ ...target }, ['m1']);
   bench.clock.advance(1000);
   assert.equal(asked.length, 1, 'nor when it connects again');
   points.stop();

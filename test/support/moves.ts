@@ -14,6 +14,7 @@ import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
 import { systemClock } from '../../src/lib/clock.js';
 import { DutyCycle } from '../../src/lib/duty-cycle.js';
 import { silentLog, type Log } from '../../src/lib/log.js';
+import { MachineErrands } from '../../src/qm/machine-errands.js';
 import { Adoptions } from '../../src/qm/moves/adoptions.js';
 import { Mover } from '../../src/qm/moves/mover.js';
 import { Intake } from '../../src/qm/intake.js';
@@ -100,14 +101,16 @@ export function openHome(dir: string, shard: number, { isAway = false, warned }:
     fail,
   });
   let lastId = 0;
-  const adoptions = new Adoptions({ clock, log, nextId: () => ++lastId, patienceMs: 100 });
+  const errands = new MachineErrands(() => ++lastId);
+  const adoptions = new Adoptions({ clock, log, errands, patienceMs: 100 });
   const target = {
+    delete: () => undefined,
     upkeep(request: unknown): void {
       const asked = request as AdoptRequest;
-      void adopt(files, asked).then(done => adoptions.answered(target, { id: asked.id, ...done }));
+      void adopt(files, asked).then(done => errands.answered(target, { id: asked.id, ...done }));
     },
   };
-  if (!isAway) adoptions.setMachines(target, ['m1']);
+  if (!isAway) errands.setMachines(target, ['m1']);
   const failed = (error: unknown): boolean => {
     fail(error);
     return false;

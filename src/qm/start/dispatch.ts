@@ -6,6 +6,7 @@ import { errorElement, channelLimitsOf } from '../../wire/messages.js';
 import { BmLinks } from '../bm-links.js';
 import { Deletions } from '../deletions.js';
 import { Dispatcher } from '../dispatch.js';
+import { MachineErrands } from '../machine-errands.js';
 import { Adoptions } from '../moves/adoptions.js';
 import { SendingRight } from '../sending-right.js';
 import { SyncPoints } from '../sync-points.js';
@@ -63,9 +64,10 @@ export function dispatchOf(services: Services, { store, duty, logBrake, failed }
     mayCommit: () => !logBrake.isOn,
     atReturn: action => process.nextTick(action),
   });
+  const errands = new MachineErrands(dispatcher.nextId);
   const deletions = new Deletions(
     store.freed,
-    () => dispatcher.nextId(),
+    errands,
     fid => dispatcher.deleted(fid),
     kept,
     () => right.isHeld,
@@ -89,17 +91,15 @@ export function dispatchOf(services: Services, { store, duty, logBrake, failed }
     log,
     intervalMs: settings.qm.syncIntervalMs,
     window: settings.qm.checkWindow,
-    nextId: () => dispatcher.nextId(),
+    errands,
     onSet: set => dispatcher.addSet(set),
     onCommit: () => deletions.pump(),
     failed,
   });
-  const adoptions = new Adoptions({ clock, log, nextId: () => dispatcher.nextId(), patienceMs: AWAY_MS });
+  const adoptions = new Adoptions({ clock, log, errands, patienceMs: AWAY_MS });
   const bmLinks = new BmLinks({
     dispatcher,
-    deletions,
-    syncPoints,
-    adoptions,
+    errands,
     log,
     kept: services.kept(),
     refusal(machineId, said) {
@@ -119,6 +119,7 @@ export function dispatchOf(services: Services, { store, duty, logBrake, failed }
   let listeners: { close(): Promise<void> }[] = [];
   return {
     dispatcher,
+    errands,
     deletions,
     syncPoints,
     adoptions,

@@ -10,7 +10,7 @@ import type { Upkeep } from './upkeep.js';
 /** The status, read when it is asked for. */
 export function statusOf(
   { db, store, fullDisk, gonePages }: OpenStore,
-  { dispatcher, deletions, syncPoints, bmLinks }: Dispatch,
+  { dispatcher, errands, syncPoints, bmLinks }: Dispatch,
   { intake, unsLinks, overload }: TakingIn,
   { fsm, truthEffects }: Upkeep,
 ): () => QmStatus {
@@ -34,7 +34,7 @@ export function statusOf(
         stores: store.stores,
         freed: store.freed,
         fsm,
-        deletions,
+        errands,
         links: bmLinks,
       }),
       machines_checking: syncPoints.checking,

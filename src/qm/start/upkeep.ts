@@ -21,7 +21,7 @@ export type Upkeep = ReturnType<typeof upkeepOf>;
 export function upkeepOf(
   services: Services,
   { db, store, marks, setPlaces, logBrake, failed }: OpenStore,
-  { dispatcher, deletions }: Dispatch,
+  { dispatcher, deletions, errands }: Dispatch,
 ) {
   const { home, settings, clock, log } = services;
   const onCommit = () => deletions.pump();
@@ -39,7 +39,7 @@ export function upkeepOf(
     // Those of a kept home stay in lcc.db, which is in the engine.
     awayMs: services.kept().isKept ? Infinity : settings.qm.fsmAwayMs,
     maxBytes: settings.qm.fsmMaxBytes,
-    isHere: machineid => deletions.reaches(machineid),
+    isHere: machineid => errands.reaches(machineid),
     returned: onCommit,
     failed,
   });
