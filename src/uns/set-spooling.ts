@@ -9,7 +9,7 @@ import { urlError, type SentUrl } from '../wire/cp-uns/server.js';
 import { createUrlChecker, type UrlVerdict } from '../wire/url-check.js';
 import { isDelete, type UrlRecord } from '../wire/url.js';
 import type { Admission } from './logins.js';
-import type { SpoolIntake } from './spool-intake.js';
+import type { SetStart, SpoolIntake } from './spool-intake.js';
 import { limitOf, type UnsOptions } from './options.js';
 import { certainlyFits, SetGrowth, overFiles, overSpace } from './quota.js';
 import type { Rations } from './full-sets-allowed.js';
@@ -23,17 +23,6 @@ const MAX_UNWRITTEN_BYTES = 512 * 1024;
 const UNREADABLE: ReadonlySet<string> = new Set(['data.malformed', 'input.missing']);
 /** How often room is looked for while a set is written. */
 const ROOM_CHECK_BYTES = 16 * 1024 * 1024;
-
-interface SetStart {
-  set: SetKind;
-  urlprefix: string;
-  /** The CP's address. */
-  ip: string;
-  /** Now, seconds since 1970. */
-  atS: number;
-  /** Source of the set, where its owner did not send it. */
-  origin?: SetOrigin;
-}
 
 export class SetSpooling {
   readonly #options: UnsOptions;

@@ -12,18 +12,16 @@ import type { WaitingSets } from './backlog.js';
 import { limitOf, type UnsOptions } from './options.js';
 import { formatLabel, type EntryLabel } from './spool-names.js';
 
-/** Header of a set when it begins to be written. */
-interface IntakeHeader {
-  pid: number;
-  seq: number;
+/** A set that begins, as its header has it. */
+export interface SetStart {
   set: SetKind;
   urlprefix: string;
-  errseen: number;
+  /** The CP's address. */
   ip: string;
+  /** Now, seconds since 1970. */
   atS: number;
+  /** Source of the set, where its owner did not send it. */
   origin?: SetOrigin;
-  /** Which UNSes number connections together. */
-  numbering: string;
 }
 
 interface IntakeParts {
@@ -62,9 +60,10 @@ export class SpoolIntake {
     if (full !== undefined) throw new Refusal(102, `temporarily off-line, try again later: ${full}`);
   }
 
-  begin(header: Omit<IntakeHeader, 'numbering'>): SpoolWriter {
+  begin(header: SetStart & { pid: number; seq: number; errseen: number }): SpoolWriter {
+    // Which UNSes number connections together.
     const { numbering } = this.#parts.sessions;
-    return this.#spool.create({ ...header, numbering } satisfies IntakeHeader);
+    return this.#spool.create({ ...header, numbering });
   }
 
   /** Makes a set durable; without an engine it is promised from then on. */
