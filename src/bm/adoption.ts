@@ -15,12 +15,12 @@ import { copyFile, link, lstat, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { MAX_SHARD } from '../config/shards.js';
 import type { Name } from '../db/names/names.js';
-import { nameOf } from '../db/names/naming.js';
+import { fileIdOf, nameOf } from '../db/names/naming.js';
 import { readStoreMark } from '../db/names/store-mark.js';
 import { errnoOf } from '../lib/errors.js';
 import { setNewest } from '../lib/newest.js';
 import type { AdoptRequest, UpkeepResult } from '../wire/upkeep.js';
-import type { StoreUpkeep } from './upkeep.js';
+import { NO_FILE, type StoreUpkeep } from './upkeep.js';
 
 /** A store, as it is needed here. */
 interface AdoptingStore {
@@ -32,7 +32,6 @@ interface AdoptingStore {
   full(): boolean;
   take(): Name | undefined;
   pathOf(name: Name): string;
-  fileIdOf(name: Name): string;
   stored(bytes: number): void;
   discard(name: Name): void;
 }
@@ -41,8 +40,6 @@ interface AdoptingStore {
 const MOST_ADOPTED = 10_000;
 /** Errors where only a copy can do it: another file system, or one without such links, or with too many. */
 const NO_LINK: ReadonlySet<string | undefined> = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP']);
-/** Errors for a file that is not there, or is none. */
-const NO_FILE: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP']);
 
 /** Folders that a shard's store on this machine may have. */
 function storesBeside(dir: string, shard: number): string[] {
@@ -75,7 +72,7 @@ export async function adopt(
   const name = store.full() ? undefined : store.take();
   if (name === undefined) return { status: 'unable' };
   setNewest(store.adopted, source, name, MOST_ADOPTED);
-  const fileIdHere = store.fileIdOf(name);
+  const fileIdHere = fileIdOf(name);
   const status = await put(from, store.pathOf(name))
     // A link leads to what was fetched.
     .then(how => (how === 'linked' ? 'ok' : store.upkeep.check({ fileId: fileIdHere, md5, len })))

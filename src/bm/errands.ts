@@ -3,12 +3,11 @@
  * has it, its answer back to the source that asked. When the machine is not there, or vanishes, the answer is
  * `away`.
  */
-import type { DeleteRequest, DeleteResult } from '../wire/fetch.js';
+import type { DeleteRequest } from '../wire/fetch.js';
 import type { UpkeepRequest, UpkeepResult } from '../wire/upkeep.js';
 import type { Branch } from './branches.js';
 import type { Upstream } from './upstream.js';
 
-type Status = UpkeepResult['status'];
 type Done = Pick<UpkeepResult, 'status' | 'fileId'>;
 
 interface Errand {
@@ -47,7 +46,7 @@ export class Errands {
   delete(source: number, request: DeleteRequest): void {
     const { id, machineId } = request;
     const answer = ({ status }: Done) =>
-      this.#upstream.deleted(source, { id, status: deletedStatus(status) });
+      this.#upstream.deleted(source, { id, status: status === 'ok' ? 'ok' : 'away' });
     this.#send('delete', machineId, answer, (branch, number) =>
       branch.peer.delete({ ...request, id: number }),
     );
@@ -87,8 +86,4 @@ export class Errands {
     this.#out.set(number, { branch, machineId, kind, answer });
     send(branch, number);
   }
-}
-
-function deletedStatus(status: Status): DeleteResult['status'] {
-  return status === 'ok' ? 'ok' : 'away';
 }

@@ -17,19 +17,19 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Name } from '../db/names/names.js';
-import type { Clock } from '../lib/clock.js';
+import { fileIdOf } from '../db/names/naming.js';
 import { errnoOf, LccError, messageOf } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { RobotPeer, type RobotEnd, type RobotHandlers } from '../wire/bm-bot.js';
 import { isForUnasked, storedAt } from '../wire/fetch.js';
 import type { FetchFailed, FetchRequest, RobotResult } from '../wire/fetch.js';
-import type { LinkLimits } from '../wire/messages.js';
 import { ownerOf, Stops } from '../wire/left-alone.js';
 import { NearRobot, type NearJoin } from '../wire/near-robot.js';
 import type { UpkeepRequest } from '../wire/upkeep.js';
 import { Distributor } from './distribute.js';
 import type { BmStatus } from './figures.js';
 import { cutHungRobots } from './attempt-timeout.js';
+import type { PassingOptions } from './options.js';
 import { MissingRobots } from './missing-robots.js';
 import { storeFull } from './store-full-answer.js';
 import { robotWait } from './robot-wait.js';
@@ -39,25 +39,12 @@ import { outcomeOfName } from './source-lost.js';
 import { Upstream } from './upstream.js';
 import { answerToVanished } from './vanished.js';
 
-export interface BotManagerOptions {
+export interface BotManagerOptions extends PassingOptions {
   store: Store;
-  clock: Clock;
-  log: Log;
-  channel: LinkLimits;
-  /**
-   * Requests waiting for robots, and deletions for their commit, at which the source is not read any more.
-   */
-  maxWaiting: number;
-  /** Requests of one lane at a robot at a time. */
-  laneWindow: number;
-  /** Robots that may vanish over one request before it is answered with an error. */
-  maxLosses: number;
   /** How long a robot may take for one request before it is taken for hung and cut. */
   attemptTimeoutMs: number;
   /** How long requests wait for the first robot before they go back to the source. */
   robotWaitMs: number;
-  /** Called when the source does not take this store for the one it knows of. */
-  refused(reason: LccError): void;
 }
 
 /** How often the disk's room and hung robots are looked at. */
@@ -309,7 +296,7 @@ export class BotManager {
     if (destination === undefined) throw new Error(`request ${id}: content without a name in the store`);
     if (outcome !== 'reported') return;
     const { machineId } = this.#store;
-    this.#upstream.answer(source, storedAt(result, id, machineId, this.#store.fileIdOf(destination)));
+    this.#upstream.answer(source, storedAt(result, id, machineId, fileIdOf(destination)));
   }
 
   /** The task's robot is gone: whether another shall go on with it (vanished.ts). */

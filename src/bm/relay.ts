@@ -14,36 +14,24 @@
  * with `away`.
  */
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../lib/clock.js';
 import { messageOf, type LccError } from '../lib/errors.js';
 import type { Log } from '../lib/log.js';
 import { STORE_FULL } from '../wire/codes.js';
 import { isForUnasked, type FetchRequest, type FetchResult } from '../wire/fetch.js';
 import { Machines, refuseMachine, type RefusedMachine } from '../wire/machines.js';
-import type { LinkLimits } from '../wire/messages.js';
 import { BotManagerPeer, silence, type Offer } from '../wire/qm-bm.js';
 import { ownerOf, Stops } from '../wire/left-alone.js';
 import { Branch, type RelayTask } from './branches.js';
 import { Distributor } from './distribute.js';
 import { Errands } from './errands.js';
 import type { RelayStatus } from './figures.js';
+import type { PassingOptions } from './options.js';
 import { Upstream } from './upstream.js';
 import { answerToVanished, mayGoOn, takeStranded } from './vanished.js';
 
-export interface RelayOptions {
-  clock: Clock;
-  log: Log;
-  channel: LinkLimits;
-  /** Requests and deletions waiting here at which the source is not read any more. */
-  maxWaiting: number;
-  /** Requests of one lane at a branch at a time. */
-  laneWindow: number;
+export interface RelayOptions extends PassingOptions {
   /** Lanes given to a branch beyond its slots. */
   overbookPercent: number;
-  /** Branches that may vanish over one request, or hand it back unasked, before it is answered. */
-  maxLosses: number;
-  /** Called when the source does not want this relay. */
-  refused(reason: LccError): void;
 }
 
 /** How long a branch with a full store is given nothing, at most, unless it says that it has room. */

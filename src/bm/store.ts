@@ -191,9 +191,6 @@ export class Store {
     this.#ready.push(name);
   }
 
-  fileIdOf(name: Name): string {
-    return fileIdOf(name);
-  }
   pathOf(name: Name): string {
     return `${this.#options.dir}/${fileIdOf(name)}`;
   }

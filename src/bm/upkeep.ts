@@ -20,7 +20,7 @@ type Status = UpkeepResult['status'];
 
 const CHECK_READ_BYTES = 256 * 1024;
 /** Errors for a file that is not there, or is none. */
-const NO_FILE: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP']);
+export const NO_FILE: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP']);
 /** Errors of the disk for content that it has lost. */
 const LOST: ReadonlySet<string | undefined> = new Set(['EIO', 'EBADMSG', 'EUCLEAN']);
 

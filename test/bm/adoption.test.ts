@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { fileIdOf } from '../../src/db/names/naming.js';
 import { adopt } from '../../src/bm/adoption.js';
 import { mountSmall } from '../support/disk.js';
 import { until } from '../support/until.js';
@@ -44,7 +45,7 @@ describe('content of another shard', () => {
     theirs.close();
     assert.equal(readFileSync(file, 'utf8'), 'a page');
     const again = ours.take();
-    assert.notEqual(again && ours.fileIdOf(again), here, 'the name is taken');
+    assert.notEqual(again && fileIdOf(again), here, 'the name is taken');
     ours.close();
   });
 

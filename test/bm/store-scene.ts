@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileIdOf } from '../../src/db/names/naming.js';
 import { Store, type StoreOptions } from '../../src/bm/store.js';
 import { silentLog } from '../../src/lib/log.js';
 import { ManualClock } from '../support/manual-clock.js';
@@ -40,5 +41,5 @@ export function write(store: Store, content = 'content'): { path: string; fileId
   assert.ok(name);
   const path = store.pathOf(name);
   writeFileSync(path, content);
-  return { path, fileId: store.fileIdOf(name) };
+  return { path, fileId: fileIdOf(name) };
 }

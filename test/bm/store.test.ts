@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { fileIdOf } from '../../src/db/names/naming.js';
 import { LccError } from '../../src/lib/errors.js';
 import { mountSmall } from '../support/disk.js';
 import { newDir, open, write } from './store-scene.js';
@@ -44,7 +45,7 @@ describe('a store', () => {
     assert.ok(!existsSync(path));
     for (let i = 0; i < 3; i++) store.take();
     const next = store.take();
-    assert.equal(next && store.fileIdOf(next), '00/00/00000000.1');
+    assert.equal(next && fileIdOf(next), '00/00/00000000.1');
     store.close();
   });
 
@@ -118,7 +119,7 @@ describe('a store', () => {
     second.clock.advance(2000);
     assert.ok(!existsSync(gone.path));
     assert.ok(existsSync(kept.path));
-    const ids = [1, 2, 3, 4].map(() => second.store.take()).map(name => name && second.store.fileIdOf(name));
+    const ids = [1, 2, 3, 4].map(() => second.store.take()).map(name => name && fileIdOf(name));
     assert.deepEqual(ids, ['00/00/00000001.1', '00/00/00000002.0', '00/00/00000003.0', '00/00/00000004.0']);
     second.store.close();
   });

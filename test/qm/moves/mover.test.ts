@@ -6,6 +6,7 @@ import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { fileIdOf } from '../../../src/db/names/naming.js';
 import { onStep } from '../../../src/lib/steps.js';
 import { addRandomProvider, othersThan, placesOf, rowsOf } from '../../db/moves/random-provider.js';
 import { leavesTheSame } from '../../support/kills.js';
@@ -49,7 +50,7 @@ function writeContent({ db, files }: HomeSide): void {
     assert.ok(name);
     const content = `content ${id}`;
     writeFileSync(files.pathOf(name), content);
-    point.run(files.fileIdOf(name), md5Of(content), content.length, id);
+    point.run(fileIdOf(name), md5Of(content), content.length, id);
   }
   db.exec(
     'UPDATE pidb SET spaceused = (SELECT coalesce(sum(len), 0) FROM lccurl WHERE lccurl.pid = pidb.pid)',
