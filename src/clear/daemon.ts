@@ -6,7 +6,6 @@ import type { Running, Services } from '../daemon/types.js';
 import { ClearDatabase } from '../db/clear/database.js';
 import { DAEMON_BUSY_MS } from '../db/clear/open.js';
 import type { Marks } from '../db/sqlite/marks.js';
-import { DatabaseWatch } from '../db/sqlite/watch.js';
 import { makeDirectoryDurably } from '../lib/durable.js';
 import { LccError, messageOf } from '../lib/errors.js';
 import { step } from '../lib/steps.js';
@@ -79,64 +78,6 @@ function marksOf(db: ClearDatabase, services: Services): Marks {
   const marks = db.newMarks({ clock, log, failed, noted: () => step('clear.mark.noted') });
   marks.start();
   return marks;
-}
-
-/** Tasks that a daemon repeats until its end. */
-export class Rounds {
-  readonly #parts: ClearParts;
-  readonly #ending = new AbortController();
-
-  constructor(parts: ClearParts) {
-    this.#parts = parts;
-  }
-
-  get isOver(): boolean {
-    return this.#ending.signal.aborted;
-  }
-
-  /** Does something again and again. */
-  every(delayMs: number, action: () => void): void {
-    const { services, fail } = this.#parts;
-    services.clock.after(delayMs, () => {
-      if (this.isOver) return;
-      try {
-        action();
-      } catch (error) {
-        // Others write for long: the next time will do.
-        if (!(error instanceof LccError) || error.code !== 'try.later') fail(error);
-      }
-      this.every(delayMs, action);
-    });
-  }
-
-  /** Calls `wake` at once, and soon after whatever others commit. */
-  watch(daemon: string, wake: () => void): void {
-    void this.#watch(daemon, wake).catch(this.#parts.fail);
-  }
-
-  end(): void {
-    this.#ending.abort();
-  }
-
-  async #watch(daemon: string, wake: () => void): Promise<void> {
-    const { db, services, committed } = this.#parts;
-    const watcher = new DatabaseWatch(
-      db.path,
-      () => db.version(),
-      services.clock,
-      () => `start ${daemon} again`,
-    );
-    try {
-      while (!this.isOver) {
-        const seen = db.version();
-        committed();
-        wake();
-        await watcher.changedSince(seen, this.#ending.signal);
-      }
-    } finally {
-      watcher.close();
-    }
-  }
 }
 
 /** Reads the logins of rails again; a file that cannot be used changes nothing. */

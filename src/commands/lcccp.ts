@@ -2,10 +2,10 @@
 import { fstatSync } from 'node:fs';
 import { xmlLimitsOf } from '../config/limits.js';
 import { amount } from '../config/words.js';
-import { askStatus, deliver, type DeliveryOutcome, type DeliveryOptions } from '../cp/deliver.js';
+import { deliver, type DeliveryOutcome, type DeliveryOptions } from '../cp/deliver.js';
 import { rehearse } from '../cp/dry-run.js';
 import { FULL_OF_CACHE } from '../cp/full-set.js';
-import { statusLines } from '../cp/status-text.js';
+import { askStatus, statusLines } from '../cp/status.js';
 import { UrlErrors } from '../cp/url-errors.js';
 import { parseEndpoint } from '../lib/endpoint.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';

@@ -12,7 +12,7 @@ import type { Services } from '../daemon/types.js';
 import type { Db } from '../db/sqlite/open.js';
 import { LCCD_FIGURES } from '../run/figures.js';
 import { startLcc, type LccdCall } from '../run/start.js';
-import { sampledOf, WHOLE_FIGURES, wholeStatus } from '../run/whole.js';
+import { sampledOf, WHOLE_FIGURES, wholeStatus } from '../run/whole-figures.js';
 import type { Sampled } from '../web/metrics.js';
 import { runAsDaemon } from './daemon.js';
 import { FIGURES } from './figures.js';

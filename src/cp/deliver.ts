@@ -194,21 +194,6 @@ function sharedFolder({ state, lastAs }: Site, beside: readonly string[]): strin
   return lastAs?.sharedIn === here ? undefined : lastAs?.sharedIn;
 }
 
-/** Asks for the status only. */
-export async function askStatus(
-  options: SessionOptions & { pid: string; password: string },
-): Promise<ProviderReport> {
-  const session = await UnsSession.open(options);
-  try {
-    const status = await session.init(options.pid, options.password);
-    await session.close();
-    return status;
-  } catch (error) {
-    session.drop();
-    throw error;
-  }
-}
-
 async function ship(
   session: UnsSession,
   { status, now }: { status: ProviderReport; now: NumberedConnection },

@@ -3,6 +3,19 @@
 import ipaddr from 'ipaddr.js';
 import { isIn, parseNetwork, type Address } from '../lib/network.js';
 
+/** Networks that are nobody's on the internet: what --allow-private permits. */
+export const PRIVATE_NETWORKS = [
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '::1/128',
+  'fc00::/7',
+  'fe80::/10',
+];
+
 /** True if an IP address (text, as getaddrinfo or a socket gives it) may be connected to. */
 export type AddressGuard = (address: string) => boolean;
 

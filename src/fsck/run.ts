@@ -28,7 +28,7 @@ import { deletions, freeList } from './free-list.js';
 import { openNames, whatIsWrong } from './names-database.js';
 import { files } from './orphans.js';
 import { spools } from './spools.js';
-import { storeOf } from './store.js';
+import { storeOf } from './lost-store.js';
 import {
   remaining,
   type Check,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { FIGURES } from '../../src/commands/figures.js';
 import { openDatabase } from '../../src/db/sqlite/open.js';
-import { DAEMON_FIGURES, WHOLE_FIGURES } from '../../src/run/whole.js';
+import { DAEMON_FIGURES, WHOLE_FIGURES } from '../../src/run/whole-figures.js';
 import { freePort } from '../support/free-port.js';
 import { startLcc, urlTag } from '../support/lcc.js';
 import { longIt } from '../support/long.js';

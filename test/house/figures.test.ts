@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { FIGURES } from '../../src/commands/figures.js';
 import type { Figures } from '../../src/daemon/figures.js';
 import { ALONE, KINDS } from '../../src/run/kinds.js';
-import { DAEMON_FIGURES, WHOLE_FIGURES } from '../../src/run/whole.js';
+import { DAEMON_FIGURES, WHOLE_FIGURES } from '../../src/run/whole-figures.js';
 import { readProjectFile } from '../support/tree.js';
 
 /** `NAME kind` or `NAME kind, label LABEL` of every metric of a kind of daemon → its help. */

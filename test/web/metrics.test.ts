@@ -14,7 +14,7 @@ import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
 import { readProjectFile } from '../support/tree.js';
 import { until } from '../support/until.js';
 import { runCommand } from '../support/command.js';
-import { DAEMON_FIGURES, WHOLE_FIGURES } from '../../src/run/whole.js';
+import { DAEMON_FIGURES, WHOLE_FIGURES } from '../../src/run/whole-figures.js';
 import { ask, ground } from './support.js';
 import { longIt } from '../support/long.js';
 

@@ -1,6 +1,7 @@
 /** lccd-hard put together: requests, rails, what is noted of them; and its end. */
 import type { Running, Services } from '../../daemon/types.js';
-import { closeFleet, reloadLogins, Rounds, startClearing, type ClearParts } from '../daemon.js';
+import { closeFleet, reloadLogins, startClearing, type ClearParts } from '../daemon.js';
+import { Rounds } from '../rounds.js';
 import type { HardStatus } from '../figures.js';
 import { Fleet } from '../rails/fleet.js';
 import { railsStatus } from '../rails/status.js';

@@ -4,19 +4,7 @@ import { limitIn, limitText, type Settings } from '../../config/settings/index.j
 import type { Services } from '../../daemon/types.js';
 import type { EngineOptions } from '../../fetch/engine.js';
 import type { Manners } from '../../fetch/manners.js';
-
-/** Networks that are nobody's on the internet: what --allow-private permits. */
-const PRIVATE_NETWORKS = [
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.168.0.0/16',
-  '::1/128',
-  'fc00::/7',
-  'fe80::/10',
-];
+import { PRIVATE_NETWORKS } from '../../fetch/public-addresses.js';
 
 /** The largest document that a record has room for. */
 const MAX_DOC_BYTES = 0xffff_ffff;

@@ -12,7 +12,7 @@ import {
   setRejected,
   urlError,
 } from '../../../src/wire/cp-uns/server.js';
-import { statusLines } from '../../../src/cp/status-text.js';
+import { statusLines } from '../../../src/cp/status.js';
 import { ROOT } from '../../support/tree.js';
 import { STATUS as EXAMPLE } from './status.js';
 

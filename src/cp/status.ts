@@ -1,6 +1,22 @@
-/** A UNS's report on a provider, for people. */
+/** What a UNS reports of a provider, asked for without a set, and as people read it. */
 import { formatBytes } from '../lib/bytes-text.js';
 import type { Amount, ProviderReport } from '../wire/cp-uns/client.js';
+import { UnsSession, type SessionOptions } from './session.js';
+
+/** Asks for it, and sends nothing. */
+export async function askStatus(
+  options: SessionOptions & { pid: string; password: string },
+): Promise<ProviderReport> {
+  const session = await UnsSession.open(options);
+  try {
+    const status = await session.init(options.pid, options.password);
+    await session.close();
+    return status;
+  } catch (error) {
+    session.drop();
+    throw error;
+  }
+}
 
 /** One line a subject. */
 export function statusLines(status: ProviderReport): string[] {
