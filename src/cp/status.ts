@@ -1,4 +1,4 @@
-/** What a UNS reports of a provider, asked for without a set, and as people read it. */
+/** The report of a UNS on a provider, asked for without a set, and as people read it. */
 import { formatBytes } from '../lib/bytes-text.js';
 import type { Amount, ProviderReport } from '../wire/cp-uns/client.js';
 import { UnsSession, type SessionOptions } from './session.js';
