@@ -242,9 +242,8 @@ function addToCount(counters: Int32Array, index: number): void {
 
 /**
  * Waits, without the event loop, until a counter is no longer what was seen of it. `Atomics.wait` alone may
- * end before: a thread that
- * saw the new number without having to wait, and waits for the next one at once, is woken by the notice of
- * the first, which comes after it.
+ * end before: a thread that saw the new number without having to wait, and waits for the next one at once, is
+ * woken by the notice of the first, which comes after it.
  * @returns false when the time ran out
  */
 export function awaitCount(

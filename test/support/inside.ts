@@ -19,6 +19,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { awaitCount } from '../../src/lib/thread.js';
 import { ROOT } from './tree.js';
 import { BOUND_MS, within } from './until.js';
 
@@ -57,9 +58,11 @@ class Host {
   /** The exit status, once it has ended; nothing else happens meanwhile. */
   wait(run: InsideRun): number {
     this.#begin(run);
-    if (Atomics.wait(this.#state, 0, RUNNING, BOUND_MS) !== 'timed-out') return Atomics.load(this.#state, 0);
-    void this.#worker.terminate();
-    throw new Error(`${run.launcher} ${run.args.join(' ')}: no end after ${BOUND_MS} ms`);
+    if (!awaitCount(this.#state, 0, RUNNING, BOUND_MS)) {
+      void this.#worker.terminate();
+      throw new Error(`${run.launcher} ${run.args.join(' ')}: no end after ${BOUND_MS} ms`);
+    }
+    return Atomics.load(this.#state, 0);
   }
 
   /** The same beside what else the test does. */
