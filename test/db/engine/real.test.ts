@@ -46,9 +46,14 @@ describe('an engine of tests', { skip: noGalera }, () => {
       try {
         const [first, second, third] = engine.nodes as [EngineNode, EngineNode, EngineNode];
         const see = (size: number, ...nodes: EngineNode[]) =>
-          until(`the cluster has ${size}`, async () =>
-            (await Promise.all(nodes.map(node => node.wsrep('cluster_size')))).every(n => n === String(size)),
-          );
+          until(`the cluster has ${size}`, async () => {
+            // One that joins counts before it answers.
+            const seen = nodes.map(async node => [
+              await node.wsrep('cluster_size'),
+              await node.wsrep('ready'),
+            ]);
+            return (await Promise.all(seen)).every(([n, ready]) => n === String(size) && ready === 'ON');
+          });
         await see(3, ...engine.nodes);
         await first.query('create table lcc.t (n int primary key)');
         await first.kill();
