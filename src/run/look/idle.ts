@@ -55,7 +55,7 @@ export function wordFor(
 /**
  * Waits until the LCC is idle in two consecutive looks by the same processes: what arrived between two
  * daemons during the first look is seen by the second.
- * @param look asks all daemons, within so many milliseconds
+ * @param look asks all daemons, which takes `totalMs` at most
  * @param limitMs Infinity: as long as it takes
  * @param isLong told what was seen, every ten seconds that it takes
  * @param taken the last change, where a consumer that may give the LCC work has taken all up to it: asked
