@@ -2,6 +2,7 @@
 import { formatAttribute, unescapeAttribute } from '../../lib/xml/escape.js';
 import type { KeptError, RsErrorsWanted, UrlStanding } from '../../wire/qm-rs.js';
 import type { Db } from '../sqlite/open.js';
+import { AT_MOST } from '../sqlite/paging.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { placesOf } from './folders.js';
 
@@ -28,13 +29,13 @@ export class UrlStandings extends SqlStore {
   readonly #waiting = this.sql.rows<
     [pid: number, curl: string, most: number],
     { mimetype: string; tries: number }
-  >(`SELECT mimetype, tries FROM qdb WHERE pos IN ${placesOf()} AND op = 1 ORDER BY mimetype LIMIT ?`);
+  >(`SELECT mimetype, tries FROM qdb WHERE pos IN ${placesOf()} AND op = 1 ORDER BY mimetype ${AT_MOST}`);
   readonly #held = this.sql.rows<
     [pid: number, curl: string, most: number],
     { mimetype: string; seq: number; bytes: number; at: number }
   >(
     `SELECT mimetype, seq, len AS bytes, fetched_time AS at FROM lccurl WHERE pid = ? AND curl = ?
-     ORDER BY mimetype LIMIT ?`,
+     ORDER BY mimetype ${AT_MOST}`,
   );
   // There is no index by curl: one with a browse url of its own is not found.
   readonly #gone = this.sql.rows<
@@ -50,11 +51,11 @@ export class UrlStandings extends SqlStore {
        AND substr(attrs, 1, length($from)) = $from ORDER BY errseq LIMIT $limit`,
   );
   readonly #failed = this.sql.rows<[pid: number, curl: string, most: number], UrlError>(
-    'SELECT mimetype, code, text FROM failure WHERE pid = ? AND curl = ? ORDER BY id DESC LIMIT ?',
+    `SELECT mimetype, code, text FROM failure WHERE pid = ? AND curl = ? ORDER BY id DESC ${AT_MOST}`,
   );
   readonly #errors = this.sql.rows<[{ pid: number; from: string; to: string; most: number }], UrlError>(
     `SELECT attrs AS mimetype, code, substr(text, 1, ${MAX_TEXT_LENGTH}) AS text FROM pierr
-     WHERE pid = $pid AND attrs >= $from AND attrs < $to AND cured = 0 ORDER BY errseq DESC LIMIT $most`,
+     WHERE pid = $pid AND attrs >= $from AND attrs < $to AND cured = 0 ORDER BY errseq DESC LIMIT $most + 0`,
   );
   readonly #most: number;
 
