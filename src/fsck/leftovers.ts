@@ -9,7 +9,7 @@ import type { Finding } from './types.js';
 /** Files that belong into a store besides folders of content. */
 export const OWN_FILES = /^(machine-id|names\.db(-wal|-shm|\.damaged-.*|\.last-.*)?)$/;
 
-interface StoreEntry {
+export interface StoreEntry {
   /** Below the store. */
   where: string;
   entry: Dirent;

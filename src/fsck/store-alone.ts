@@ -3,10 +3,10 @@
  * robots left. Whether a row points to a file only the Queue Manager's machine knows; it has content read
  * again when the Bot Manager connects (`--recheck`).
  */
-import { unlinkSync } from 'node:fs';
+import { readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { NamesDb, type Name } from '../db/names/names.js';
-import { leftover, storeFolders } from './leftovers.js';
+import { leftover, storeFolders, type StoreEntry } from './leftovers.js';
 import { namesOf } from './names-database.js';
 import type { Extent, Finding } from './types.js';
 
@@ -31,7 +31,7 @@ function* files(storeDir: string, names: NamesDb, isRepair: boolean, extent: Ext
     for (const each of entries) {
       const { where, name } = each;
       if (name === undefined) {
-        yield leftover(storeDir, isRepair, each);
+        yield* strange(storeDir, isRepair, each);
         continue;
       }
       extent.files++;
@@ -45,6 +45,13 @@ function* files(storeDir: string, names: NamesDb, isRepair: boolean, extent: Ext
       }
     }
   if (isRepair) names.claim(beyond);
+}
+
+/** Entries that are none of the store; of a folder all that lies in it, so lost+found is no fault. */
+function* strange(storeDir: string, isRepair: boolean, each: StoreEntry): Generator<Finding> {
+  if (!each.entry.isDirectory()) return void (yield leftover(storeDir, isRepair, each));
+  for (const entry of readdirSync(join(storeDir, each.where), { withFileTypes: true }))
+    yield* strange(storeDir, isRepair, { where: `${each.where}/${entry.name}`, entry, name: undefined });
 }
 
 /** The file was deleted, or never reported: a power cut brings back what had been unlinked. */

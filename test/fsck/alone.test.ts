@@ -91,6 +91,21 @@ describe('a store without an LCC DB beside it', () => {
     for (const kept of ['00/00/00000001.0', '00/00/00000006.0']) assert.ok(existsSync(path(kept)));
   });
 
+  it('may have folders of others: what lies in them is told, and an empty one is no fault', async () => {
+    fill();
+    for (const folder of ['lost+found', 'old/none', '00/00/none'])
+      mkdirSync(path(folder), { recursive: true });
+    for (const strange of ['old/note', 'old/a/00000002.0.17-3.tmp', '00/00/a/note']) put(strange);
+    const found = ['leftover 00/00/a/note', 'leftover old/a/00000002.0.17-3.tmp', 'leftover old/note'];
+    assert.deepEqual(await fsck(false), found);
+    assert.deepEqual(
+      await fsck(true),
+      found.map(line => (line.endsWith('.tmp') ? `${line} repaired` : line)),
+    );
+    assert.ok(!existsSync(path('old/a/00000002.0.17-3.tmp')));
+    assert.ok(existsSync(path('old/note')));
+  });
+
   it('never gives a name again that a file has', async () => {
     fill();
     put('00/00/00000063.0');
