@@ -126,11 +126,17 @@ async function once(
 
 /** How many records there would be: `lccq --count`. */
 async function countOf(source: Source, query: Query, stop: AbortSignal): Promise<number> {
+  const kind = kindOf(query.format);
   const selection = selectionOf(query);
   const { limit = Infinity } = query;
-  if (source instanceof LocalSource && kindOf(query.format) === 'rows')
+  if (source instanceof LocalSource && kind === 'rows')
     return Math.min(source.reader.count(selection), limit);
   let count = 0;
+  if (source instanceof LocalSource) {
+    // In one snapshot: what is replaced meanwhile would be in no window.
+    for (const _ of source.reader[kind](selection, ['seq'])) if (++count === limit) break;
+    return count;
+  }
   const range = { since: selection.sinceSeq ?? 0, to: source.highWater, limit, began: query.began ?? 0 };
   const writer = { columns: [], record: () => '' };
   for await (const window of source.windows(query, range, writer, stop)) count += window.count;
