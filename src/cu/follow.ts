@@ -170,7 +170,11 @@ export function runInSlices(
   whenEmpty = false,
 ): Promise<QueryResult> {
   const stream = streamOf(source, query, open, talk);
-  return stream.whole(() => catchUp(stream, source, query, stop), whenEmpty);
+  const write = async () => {
+    if (whenEmpty) await stream.answer.open();
+    await catchUp(stream, source, query, stop);
+  };
+  return stream.whole(write, whenEmpty);
 }
 
 function streamOf(source: Source, query: Query, open: () => StreamSink, talk: QueryTalk): Stream {

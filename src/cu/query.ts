@@ -241,7 +241,7 @@ export function selectionOf({ format, selection }: Pick<Query, 'format' | 'selec
 
 /** True if a stream must be written, were it without a record: there are changes, and it says how far it
  * came. */
-export function isReachedTold({ format, selection }: Query, reachedSeq: number): boolean {
+function isReachedTold({ format, selection }: Query, reachedSeq: number): boolean {
   const since = selection.sinceSeq ?? 0;
   return (
     (format.tellsReached === true || (format.tellsBeginning === true && since === 0)) && reachedSeq > since
