@@ -181,8 +181,11 @@ export class RequestReader {
     const { fleet } = this.#options;
     const { contentId } = work.key;
     const rails = new Map<string, Rail[]>();
-    for (const { target, url } of work.pages)
-      rails.set(url, [...(rails.get(url) ?? []), ...fleet.railsOf(target)]);
+    for (const { target, url } of work.pages) {
+      const each = rails.get(url) ?? [];
+      each.push(...fleet.railsOf(target));
+      rails.set(url, each);
+    }
     const size = [...rails.values()].flat().length;
     this.#pages += size;
     this.#inFlight.set(keyOf(work.key), work);
