@@ -144,8 +144,8 @@ export function givenTexts({ given, until }: Readonly<Record<string, unknown>>):
 }
 
 const TERMS_CHANGED = 'the terms were changed: limits, bandwidth or hours';
-/** Lines for a provider about changes that were made; it hears of no other. */
-const CHANGES: Readonly<Partial<Record<RsChange['op'], string>>> = {
+/** Lines for a provider about changes that were made; undefined: it does not hear of them. */
+const CHANGES: Readonly<Record<Exclude<RsChange['op'], 'register' | 'root-add'>, string | undefined>> = {
   password: 'the password was changed; the old one is void',
   'root-rm': 'a directory was taken off',
   terms: TERMS_CHANGED,
@@ -158,6 +158,8 @@ const CHANGES: Readonly<Partial<Record<RsChange['op'], string>>> = {
   enable: 'the provider may deliver again',
   pause: 'fetching is paused',
   resume: 'fetching goes on',
+  'want-full': undefined,
+  flush: undefined,
 };
 
 /** The line for a provider about a change that was made; undefined: none. */

@@ -74,8 +74,8 @@ export function proofReason(code: ProofCode): RegistrationReason {
   return { code, what, do: advice };
 }
 
-/** Codes of families of failures; all others are 'broken'. */
-const CODES: Readonly<Partial<Record<ReturnType<typeof familyOf>, ProofCode>>> = {
+/** Codes of families of failures. */
+const CODES: Readonly<Record<Exclude<ReturnType<typeof familyOf>, 'status'>, ProofCode>> = {
   'no-connection': 'unreachable',
   guard: 'unreachable',
   silence: 'slow',
@@ -86,13 +86,19 @@ const CODES: Readonly<Partial<Record<ReturnType<typeof familyOf>, ProofCode>>> =
   size: 'long',
   redirect: 'elsewhere',
   'unexpected-status': 'status',
+  broken: 'broken',
+  headers: 'broken',
+  location: 'broken',
+  'bad-url': 'broken',
+  content: 'broken',
+  sink: 'broken',
+  source: 'broken',
+  bug: 'broken',
 };
 
 /** Code for the failure of a fetch. Refused, filtered, unknown and inner addresses look alike. */
 export function codeOfFailure(failure: FetchFailure): ProofCode {
-  return failure.kind === 'status'
-    ? codeOfStatus(failure.status)
-    : (CODES[familyOf(failure.kind)] ?? 'broken');
+  return failure.kind === 'status' ? codeOfStatus(failure.status) : CODES[familyOf(failure.kind)];
 }
 
 function codeOfStatus(status: number): ProofCode {
