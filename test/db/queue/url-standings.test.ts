@@ -49,7 +49,7 @@ test('each filter finds exactly its errors, in their order, whichever index answ
   db.close();
 });
 
-test('errors of a code, below an address, and their numbers are read from an index', () => {
+test('errors are read from an index of their provider, of whom a thousand are kept; their numbers, by code', () => {
   const db = openDatabase(':memory:');
   const asked: string[] = [];
   const prepare = db.prepare.bind(db);
