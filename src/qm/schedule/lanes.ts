@@ -19,10 +19,10 @@
 import {
   enter,
   isHungry,
+  LOWEST,
   mayFetch,
   newLane,
   newProvider,
-  PRIORITIES,
   restate,
   windowOf,
   type Grant,
@@ -35,7 +35,8 @@ import {
 } from './lane.js';
 import { HostedLine } from './hosts.js';
 import { InOrder } from './in-order.js';
-import { isDueTo, leastFirst, WorkerSlots } from './worker-slots.js';
+import { RunningLanes } from './running-lanes.js';
+import { isDueTo, WorkerSlots } from './worker-slots.js';
 
 export class LaneTable {
   readonly #rules: LaneRules;
@@ -44,6 +45,8 @@ export class LaneTable {
   readonly #waiting: HostedLine;
   /** Lanes that may take more urls. */
   readonly #hungry = new Set<Lane>();
+  readonly #running = new RunningLanes();
+  readonly #recalled = new Set<Lane>();
   #toRecall: Lane[] = [];
   /** Those that are delayed, by the end of that. */
   readonly #delayed = new InOrder<ProviderLanes>();
@@ -81,7 +84,7 @@ export class LaneTable {
     const known = this.provider(settings.pid);
     if (known.priority !== settings.priority) {
       this.#waiting.remove(known);
-      for (const lane of known.lanes.values()) lane.priority = settings.priority;
+      for (const lane of known.lanes.values()) this.#running.rank(lane, settings.priority);
     }
     const kept = [...known.lanes.values()].filter(({ state }) => state !== 'recalled');
     // All lanes are recalled: there are more than it may have now, or more urls on their way than there
@@ -125,6 +128,8 @@ export class LaneTable {
   recall(lane: Lane): void {
     if (lane.state === 'recalled' || lane.state === 'closed') return;
     enter(lane, 'recalled');
+    this.#running.delete(lane);
+    this.#recalled.add(lane);
     this.#toRecall.push(lane);
   }
 
@@ -230,18 +235,16 @@ export class LaneTable {
   }
 
   get lanes(): number {
-    return this.#workers.all().length;
+    return this.#workers.lanes;
   }
 
   /** For the status: lanes in use by priority from 0 to 2, and those of what nobody announced, but for lanes
    * that are ending; providers that wait for a slot, for a place at their host, for a time. */
   get counts() {
-    const running = this.#workers.all().filter(({ state }) => state !== 'recalled');
-    const of = (isOf: (priority: number) => boolean) => running.filter(lane => isOf(lane.priority)).length;
     return {
       lanes: this.lanes,
-      lanes_by_priority: Array.from({ length: PRIORITIES }, (_, each) => of(priority => priority === each)),
-      lanes_unasked: of(priority => priority < 0),
+      lanes_by_priority: this.#running.counts,
+      lanes_unasked: this.#running.unasked,
       providers_waiting: this.#waiting.size,
       providers_parked: this.#waiting.parked,
       providers_delayed: this.#delayed.size,
@@ -261,7 +264,7 @@ export class LaneTable {
     if (this.#mustYield(lane) || (provider.yielding && lane.inFlight > 0)) return 0;
     if (lane.turnLeft <= 0) {
       lane.turnLeft = this.#rules.turn;
-      lane.priority = provider.priority;
+      this.#running.rank(lane, provider.priority);
     }
     provider.share = this.#shareOf(provider, lane);
     return Math.max(0, this.#windowOf(lane) - lane.inFlight);
@@ -299,14 +302,12 @@ export class LaneTable {
   #makeLanes(): void {
     const first = this.#waiting.first(this.#nowMs);
     if (first === undefined || this.#workers.freest() !== undefined) return;
-    const lanes = this.#workers.all();
-    let ending = lanes.filter(({ state }) => state === 'recalled').length;
-    const lower = lanes.filter(lane => lane.state !== 'recalled' && lane.priority < first.priority);
-    for (const lane of leastFirst(lower)) {
-      if (ending >= this.#waiting.above(lane.priority, this.#nowMs)) return;
-      if (lane.pid === first.pid) continue;
-      this.recall(lane);
-      ending++;
+    for (let priority = LOWEST; priority < first.priority; priority++) {
+      const wanted = this.#waiting.above(priority, this.#nowMs);
+      for (const lane of this.#running.of(priority)) {
+        if (this.#recalled.size >= wanted) return;
+        if (lane.pid !== first.pid) this.recall(lane);
+      }
     }
   }
 
@@ -317,6 +318,7 @@ export class LaneTable {
     const lane = newLane(provider, worker, { turn: this.#rules.turn, priority, state });
     provider.lanes.set(lane.name, lane);
     this.#workers.opened(lane);
+    this.#running.add(lane);
     // If it may have another one it has only begun to wait for that.
     this.#waiting.opened(lane);
     this.#settle(provider);
@@ -326,6 +328,8 @@ export class LaneTable {
   #close(lane: Lane): void {
     enter(lane, 'closed');
     this.#hungry.delete(lane);
+    this.#recalled.delete(lane);
+    this.#running.delete(lane);
     this.#waiting.closed(lane);
     for (const promoted of this.#workers.closed(lane)) this.#hungry.add(promoted);
     lane.provider.lanes.delete(lane.name);

@@ -39,8 +39,10 @@ export class WorkerSlots {
   }
 
   /** Lanes of all. */
-  all(): Lane[] {
-    return [...this.#workers.values()].flatMap(({ lanes }) => [...lanes]);
+  get lanes(): number {
+    let lanes = 0;
+    for (const worker of this.#workers.values()) lanes += worker.lanes.size;
+    return lanes;
   }
 
   /** Lanes that all may have. */
@@ -153,15 +155,16 @@ function displacedOf(worker: LaneWorker, turn: number): Lane[] {
     if (lane.state === 'recalled') ending++;
     else held.push(lane);
   }
-  const losing = leastFirst(held);
+  // The lowest priority first, among equals the lane that has had most.
+  held.sort((a, b) => a.priority - b.priority || b.done - a.done);
   for (const spare of byRank(worker.spares)) {
     if (spare.state === 'recalled' || spare.inFlight === 0) continue;
     if (ending > 0) {
       ending--;
       continue;
     }
-    const at = losing.findIndex(lane => isDueTo(spare, lane, lane.done >= turn));
-    if (at >= 0) lanes.push(...losing.splice(at, 1));
+    const at = held.findIndex(lane => isDueTo(spare, lane, lane.done >= turn));
+    if (at >= 0) lanes.push(...held.splice(at, 1));
   }
   return lanes;
 }
@@ -174,11 +177,6 @@ export function isDueTo(
   isTurnOver: boolean,
 ): boolean {
   return pid !== lane.pid && (priority > lane.priority || (priority === lane.priority && isTurnOver));
-}
-
-/** The lowest priority first, among equals the lane that has had most. */
-export function leastFirst(lanes: readonly Lane[]): Lane[] {
-  return lanes.toSorted((a, b) => a.priority - b.priority || b.done - a.done);
 }
 
 /** Higher priorities first, each in the order it came. */

@@ -246,9 +246,11 @@ test('for a higher priority lanes of the lowest are recalled, one for each that 
   assert.deepEqual(table.recalls(), []);
   provider(4, 100, { priority: 2 });
   assert.deepEqual(send(), []);
+  finish(3);
   assert.deepEqual(
     table.recalls().map(lane => lane.name),
     ['2'],
+    'the first that was opened, whoever has had more',
   );
   assert.deepEqual(table.recalls(), [], 'each is named once');
   provider(5, 100, { priority: 2 });
