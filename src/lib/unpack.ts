@@ -65,7 +65,7 @@ async function* bounded(pieces: Pieces, most: NamedLimit): AsyncGenerator<Buffer
 export async function* decoded(pieces: Pieces): AsyncGenerator<string, void, undefined> {
   const feed = new ByteFeed(pieces);
   await feed.has(DECLARATION_BYTES);
-  const decoder = decoderFor(feed.held);
+  let decoder: Decoder | undefined;
   let isBegun = false;
   const begin = (text: string): string => {
     const trimmed = isBegun ? text : text.trimStart();
@@ -73,10 +73,12 @@ export async function* decoded(pieces: Pieces): AsyncGenerator<string, void, und
     return trimmed;
   };
   for await (const piece of feed.rest()) {
+    // The first piece is all that is held.
+    decoder ??= decoderFor(piece);
     const text = begin(decoder.decode(piece, { stream: true }));
     if (text !== '') yield text;
   }
-  const last = begin(decoder.decode());
+  const last = begin(decoder?.decode() ?? '');
   if (last !== '') yield last;
 }
 
