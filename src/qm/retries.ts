@@ -70,7 +70,12 @@ export class Retries {
   /** Providers, and when the first of their failed urls is tried again (milliseconds since 1970), at most
    * `limit`. */
   times(limit: number): [number, number][] {
-    return [...this.#waiting()].slice(0, limit);
+    const found: [number, number][] = [];
+    for (const one of this.#waiting()) {
+      if (found.length >= limit) break;
+      found.push(one);
+    }
+    return found;
   }
 
   /** When the first one of all is tried again, milliseconds since 1970; null when none is known to wait for
