@@ -83,7 +83,8 @@ export class GroupWriter {
     }
     const draft = this.#parts.files.begin();
     try {
-      if (draft.fd !== undefined) await writeAllAside(draft.fd, stored.flat());
+      if (draft.fd === undefined) throw new Error('a draft that is closed is written');
+      await writeAllAside(draft.fd, stored.flat());
     } catch (error) {
       this.#parts.files.discard(draft);
       throw error;
