@@ -79,8 +79,8 @@ export class BmLinks {
           if (!dispatcher.fetched(id, done))
             log.warn('unexpected result ignored', { peer: name, id: result.id });
         },
-        deleted: result => void errands.answered(peer, result),
-        upkept: result => void errands.answered(peer, result),
+        deleted: result => void errands.answered(peer, 'delete', result),
+        upkept: result => void errands.answered(peer, result.kind, result),
         closed: reason => {
           const machines = this.#machines.of(link);
           if (this.#links.delete(id))

@@ -72,6 +72,7 @@ export class Deletions {
         machine.out++;
         this.#errands.ask(
           machineid,
+          'delete',
           (peer, id) => peer.delete({ id, machineId: machineid, fileId: fileid }),
           ({ status }) => {
             machine.out--;

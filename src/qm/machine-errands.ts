@@ -19,7 +19,10 @@ interface Watcher {
   left?(machineId: string): void;
 }
 
+type Kind = 'delete' | UpkeepRequest['kind'];
+
 interface Errand {
+  kind: Kind;
   peer: MachinePeer;
   machineId: string;
   done: (done: Pick<UpkeepResult, 'status' | 'fileId'>) => void;
@@ -59,25 +62,31 @@ export class MachineErrands {
   removePeer(peer: MachinePeer): void {
     this.setMachines(peer, []);
     for (const [id, errand] of this.#out)
-      if (errand.peer === peer) this.answered(peer, { id, status: 'away' });
+      if (errand.peer === peer) this.answered(peer, errand.kind, { id, status: 'away' });
   }
 
   /** Asks a machine. @param send the request, under an id */
-  ask(machineId: string, send: (peer: MachinePeer, id: number) => void, done: Errand['done']): void {
+  ask(
+    machineId: string,
+    kind: Kind,
+    send: (peer: MachinePeer, id: number) => void,
+    done: Errand['done'],
+  ): void {
     const peer = this.#peers.get(machineId);
     if (peer === undefined) return done({ status: 'away' });
     const id = this.#nextId();
-    this.#out.set(id, { peer, machineId, done });
+    this.#out.set(id, { kind, peer, machineId, done });
     send(peer, id);
   }
 
-  /** @returns false for an answer to nothing that was asked over this connection: it is passed over */
+  /** @returns false where nothing of that kind was asked over this connection: the answer is passed over */
   answered(
     peer: MachinePeer,
+    kind: Kind,
     { id, status, fileId }: Pick<UpkeepResult, 'id' | 'status' | 'fileId'>,
   ): boolean {
     const errand = this.#out.get(id);
-    if (errand?.peer !== peer) return false;
+    if (errand?.peer !== peer || errand.kind !== kind) return false;
     this.#out.delete(id);
     if (status === 'away' && this.#peers.get(errand.machineId) === peer) this.#leave(errand.machineId);
     errand.done({ status, fileId });

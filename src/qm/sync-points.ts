@@ -142,6 +142,7 @@ export class SyncPoints {
       const { machineid: machineId, fileid: fileId, md5, len } = content;
       errands.ask(
         machineId,
+        'check',
         (peer, id) => peer.upkeep({ kind: 'check', id, machineId, fileId, md5, len }),
         ({ status }) => this.#checked(machine, page, content, status),
       );
@@ -226,6 +227,7 @@ export class SyncPoints {
     const machineId = machine.id;
     errands.ask(
       machineId,
+      'sync',
       (peer, id) => peer.upkeep({ kind: 'sync', id, machineId }),
       ({ status }) => this.#synced(machine, seq, status),
     );

@@ -34,7 +34,10 @@ test('a machine that is away below a relay is asked again when the relay names i
   assert.deepEqual(filesOf(relay.asked).sort(), ['m1/a', 'm2/b', 'm2/c']);
   for (const request of relay.asked.splice(0))
     assert.ok(
-      errands.answered(relay, { id: request.id, status: request.machineId === 'm1' ? 'ok' : 'away' }),
+      errands.answered(relay, 'delete', {
+        id: request.id,
+        status: request.machineId === 'm1' ? 'ok' : 'away',
+      }),
     );
   assert.equal(gone.length, 1);
   assert.ok(!errands.reaches('m2'));
@@ -53,10 +56,11 @@ test('what was asked over a connection that is lost is asked over the next, and 
   errands.setMachines(after, ['m1']);
   assert.deepEqual(filesOf(after.asked), ['m1/a']);
   const [first, second] = [before.asked[0]?.id ?? 0, after.asked[0]?.id ?? 0];
-  assert.equal(errands.answered(before, { id: first, status: 'ok' }), false);
-  assert.equal(errands.answered(before, { id: second, status: 'ok' }), false, 'it was not asked');
+  assert.equal(errands.answered(before, 'delete', { id: first, status: 'ok' }), false);
+  assert.equal(errands.answered(before, 'delete', { id: second, status: 'ok' }), false, 'it was not asked');
+  assert.equal(errands.answered(after, 'check', { id: second, status: 'ok' }), false, 'nor for a check');
   assert.deepEqual(gone, []);
-  assert.equal(errands.answered(after, { id: second, status: 'ok' }), true);
+  assert.equal(errands.answered(after, 'delete', { id: second, status: 'ok' }), true);
   assert.equal(gone.length, 1);
   close();
 });

@@ -157,7 +157,7 @@ export class Pair implements Scene {
           for (const unlink of bm.unlinks.splice(0, event.count)) {
             if (!event.away) world.disk.delete(`${bm.machine}/${unlink.file}`);
             const status = event.away ? 'away' : 'ok';
-            this.#life.errands.answered(bm.target as never, { id: unlink.id, status });
+            this.#life.errands.answered(bm.target as never, 'delete', { id: unlink.id, status });
           }
         }
         return;

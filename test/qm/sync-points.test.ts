@@ -227,7 +227,7 @@ test('a machine is asked for one sync when something is new, and for none as lon
   bench.fetch(7, 'a');
   bench.clock.advance(1000);
   assert.deepEqual(asked, [{ kind: 'sync', id: 1, machineId: 'm1' }], 'one at a time');
-  errands.answered(target, { id: 1, status: 'ok' });
+  errands.answered(target, 'sync', { id: 1, status: 'ok' });
   bench.clock.advance(1000);
   errands.removePeer(target);
   errands.setMachines({ ...target }, ['m1']);

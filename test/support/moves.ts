@@ -107,7 +107,7 @@ export function openHome(dir: string, shard: number, { isAway = false, warned }:
     delete: () => undefined,
     upkeep(request: unknown): void {
       const asked = request as AdoptRequest;
-      void adopt(files, asked).then(done => errands.answered(target, { id: asked.id, ...done }));
+      void adopt(files, asked).then(done => errands.answered(target, 'adopt', { id: asked.id, ...done }));
     },
   };
   if (!isAway) errands.setMachines(target, ['m1']);

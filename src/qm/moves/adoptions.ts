@@ -67,6 +67,7 @@ export class Adoptions {
     return new Promise<Pick<UpkeepResult, 'status' | 'fileId'>>(answered =>
       this.#options.errands.ask(
         machineId,
+        'adopt',
         (peer, id) => peer.upkeep({ kind: 'adopt', id, machineId, shard, fileId, md5, len }),
         answered,
       ),
