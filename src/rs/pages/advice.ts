@@ -104,8 +104,8 @@ const ADVICE: Readonly<Record<number, Advice>> = {
     todo: 'Correct its entry in the DNS, or ask the operator.',
   },
   611: {
-    means: 'What your server answered is not HTTP.',
-    todo: 'Check that the port is that of a web server.',
+    means: 'What your server answered is not HTTP, or not in the coding that it names.',
+    todo: 'Check that the port is that of a web server, and how it compresses what it sends.',
   },
   612: {
     means: 'The page has changed since it was announced.',
