@@ -62,7 +62,7 @@ export function lifeFacts(row: UrlLifeRow, state: string, { time, advice }: Life
     facts.push(['in the queue', parts.filter(part => part !== '').join('; ')], ['its provider', state]);
   }
   const isFailed = failure !== null && (held === null || failure.at === null || failure.at >= held.since);
-  if (isFailed) facts.push(['last fetch', failedText(failure, at)]);
+  if (isFailed) facts.push(['last fetch', failedText(failure, at, (waiting?.tries ?? 0) > 0)]);
   else if (held !== null) facts.push(['last fetch', `it came at ${at(held.since)}`]);
   if (absent !== null)
     facts.push([
@@ -96,9 +96,11 @@ function announcedText(
 function failedText(
   { code, text, at, received }: NonNullable<UrlLifeRow['failure']>,
   time: (s: number) => string,
+  isTried: boolean,
 ): string {
   const when = at === null ? '' : ` at ${time(at)}`;
-  return `failed${when}: ${code} ${text}; ${received ? 'lcccp has told it' : 'lcccp tells it in its next run'}`;
+  const told = isTried ? 'lcccp tells it if no try succeeds' : 'lcccp tells it in its next run';
+  return `failed${when}: ${code} ${text}; ${received ? 'lcccp has told it' : told}`;
 }
 
 function toldText(seq: number): string {
@@ -111,7 +113,7 @@ function todoOf(row: UrlLifeRow, isFailed: boolean, advice: LifeWords['advice'])
     const { means, todo } = advice(failure.code);
     return `${means} ${waiting === null ? todo : `It is tried again by itself. ${todo}`}`;
   }
-  if (waiting !== null) return 'nothing: it is fetched when its turn comes';
+  if (waiting !== null) return 'nothing: it is fetched now, or when its turn comes';
   if (held !== null) return 'nothing';
   if (absent !== null) return advice(absent.code).means;
   return 'announce it again, if it should be there';

@@ -41,6 +41,12 @@ describe('lccstat and urls that failed', () => {
     );
   });
 
+  it('says of such a url that lcccp has not told it yet', async () => {
+    const { stdout } = await lcc.sh(`lccstat --url=${site.urlOf('/1bad')}`);
+    assert.match(stdout, /^last fetch +failed at [\d:]+: 500 .*; lcccp tells it if no try succeeds$/m);
+    assert.match(await lcc.run(`lccstat --json --url=${site.urlOf('/1bad')}`), /"received":false/);
+  });
+
   it('tells programs the same, to the second', async () => {
     const { queue, daemons } = JSON.parse(await lcc.run('lccstat --json')) as {
       queue: Record<string, unknown>;

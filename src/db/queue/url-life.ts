@@ -111,6 +111,8 @@ export class UrlLives extends SqlStore {
       const opens = slot < 0 ? undefined : opensAtMs(hoursOfSlots([slot], slots), nowMs, slots);
       row.waiting = { tries, since, opens: opens === undefined ? null : Math.floor(opens / 1000) };
       row.announced = this.#announced(psetid, DOORS[waiting.class] ?? 'owner');
+      // The CP hears of the last try alone.
+      if (tries > 0 && row.failure !== null) row.failure.received = false;
     }
     for (const { mimetype, code, text } of this.#standings.unreceived(pid, curl).toReversed()) {
       const row = rowOf(mimetype);

@@ -165,7 +165,7 @@ test('the whole life: announced, queued, failed, held, gone', async () => {
   assert.equal(tried?.rows[0]?.waiting?.tries, 1);
   assert.deepEqual(
     { ...tried?.rows[0]?.failure, at: 0 },
-    { code: 500, text: 'error 500', at: 0, received: true },
+    { code: 500, text: 'error 500', at: 0, received: false },
   );
   bench.fetch(1, 'a', 'abc');
   const [held] = life('a');
