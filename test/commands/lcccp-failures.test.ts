@@ -15,6 +15,7 @@ import {
   receiver,
   UNSENT,
   url,
+  forget,
 } from '../support/lcccp.js';
 import { ROOT } from '../support/tree.js';
 import { SITE } from '../support/uns.js';
@@ -44,7 +45,7 @@ test('when every url was rejected the state is not kept, and the corrected run s
   );
   assert.equal(wrong.stdout.match(/code="304"/g)?.length, 2);
   assert.deepEqual(site.files(), UNSENT);
-  receiver.sets.length = 0;
+  await forget();
   const right = await lcccp(1, site.told([url('a.html'), url('b.html')]));
   assert.equal(right.status, 0, right.stderr);
   assert.deepEqual((await arrives()).curls, ['a.html', 'b.html']);
@@ -68,7 +69,7 @@ test('a removal, which the LCC takes of any url, does not hide that every other 
     assert.match(wrong.stderr, new RegExp(`all ${rejected} urls were rejected: the state was not kept`));
   }
   assert.match(site.files().join(' '), /unsent/);
-  receiver.sets.length = 0;
+  await forget();
   const right = await lcccp(1, site.told([keep!, fresh!]));
   assert.equal(right.status, 0, right.stderr);
   assert.deepEqual((await arrives()).curls.toSorted(), ['fresh.html', 'gone.html']);
@@ -193,7 +194,7 @@ test('killed after the acceptance and before the commit, the next run sends the 
     assert.equal(done.status, 0);
     assert.deepEqual(site.files(), ['state.txt']);
     await arrives();
-    receiver.sets.length = 0;
+    await forget();
   }
 });
 

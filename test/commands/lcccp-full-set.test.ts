@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { runBin } from '../support/command.js';
-import { arrives, DOUBTFUL, home, lcccp, makeSite, receiver, url } from '../support/lcccp.js';
+import { arrives, DOUBTFUL, forget, home, lcccp, makeSite, receiver, url } from '../support/lcccp.js';
 import { SITE } from '../support/uns.js';
 
 test('a full set that is wanted is sent in the same run, from the pending state', async () => {
@@ -44,7 +44,7 @@ test('a provider that was added again ends up whole, though its state says that 
   );
   assert.deepEqual(await arrives(7), { set: 'partial', urlprefix: SITE, curls: ['b.html', 'c.html'] });
   assert.deepEqual(site.files(), ['state.txt']);
-  receiver.sets.length = 0;
+  await forget();
 
   home.sql('UPDATE pidb SET lastset = 1 WHERE pid = 7');
   const same = await lcccp(7, site.told([url('b.html'), url('c.html')]), ['-q']);
@@ -154,7 +154,7 @@ test('connections whose numbers go back tell of an LCC that was put back to an e
   const noted = readFileSync(note, 'utf8');
   const [numbering = '', , seq] = noted.trim().split(' ');
   assert.match(noted, /^\w+ \d+ \d+ \d+-\d+-\d+ 0\n$/);
-  receiver.sets.length = 0;
+  await forget();
 
   // What was noted of another numbering, or another provider, says nothing.
   for (const other of [noted.replace(numbering, 'ffff'), noted.replace(` ${pid} `, ' 77 '), 'no note\n']) {
@@ -206,7 +206,7 @@ test('a list of a part of the site answers no full set that is wanted, and is re
   assert.match(done.stderr, /the UNS wants a full set; this list names a part of the site only/);
   assert.deepEqual(await arrives(3), { set: 'partial', urlprefix: SITE, curls: ['c.html'] });
   assert.deepEqual(site.files(), ['state.txt']);
-  receiver.sets.length = 0;
+  await forget();
   const same = await lcccp(3, partial(url('c.html')), ['-q']);
   assert.match(same.stderr, /the UNS wants a full set/);
   assert.equal(receiver.sets.length, 0);

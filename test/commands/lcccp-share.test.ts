@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { arrives, DOUBTFUL, home, lcccp, makeSite, receiver, url } from '../support/lcccp.js';
+import { arrives, DOUBTFUL, forget, home, lcccp, makeSite, receiver, url } from '../support/lcccp.js';
 import { runBin } from '../support/command.js';
 import { SITE } from '../support/uns.js';
 
@@ -23,7 +23,7 @@ test('two pipes, one provider: a wanted full set is answered by all of each, as 
   const feed = (...urls: string[]) => beside(site.dir, 'feed.state', urls, ' set="partial"');
   assert.equal((await lcccp(pid, site.told([url('a.html'), url('b.html')]))).status, 0);
   assert.equal((await lcccp(pid, feed(url('new.html')))).status, 0);
-  receiver.sets.length = 0;
+  await forget();
   wish(pid, 'a restore');
   for (const [stream, curls] of [
     [() => site.told([url('b.html'), url('c.html')]), ['b.html', 'c.html']],
@@ -36,7 +36,7 @@ test('two pipes, one provider: a wanted full set is answered by all of each, as 
       /the UNS wants a full set; (?:feed\.state|state\.txt) beside this state announce for provider \d+, too: /,
     );
     assert.deepEqual(await arrives(pid), { set: 'partial', urlprefix: SITE, curls });
-    receiver.sets.length = 0;
+    await forget();
     const again = await lcccp(pid, stream());
     assert.match(again.stderr, /nothing to send/);
     assert.equal(receiver.sets.length, 0);
@@ -54,7 +54,7 @@ test('two pipes, one provider: a wanted full set is answered by all of each, as 
   const all = [site.state, join(site.dir, 'feed.state')].map(path => readFileSync(path, 'utf8')).join('');
   assert.equal((await lcccp(pid, all, ['--set=full'])).status, 0);
   assert.equal((await arrives(pid)).set, 'full');
-  receiver.sets.length = 0;
+  await forget();
   // The next wish is answered again.
   wish(pid, null);
   await lcccp(pid, site.told([url('b.html'), url('c.html')]));
@@ -74,11 +74,11 @@ test('pipes on several machines say so: --share, and lists that never name all',
     const stream = (...urls: string[]) => beside(dir, name, urls, begin, [...args]);
     assert.match(stream(url('a.html')), / share="yes"\?>/);
     assert.equal((await lcccp(pid, stream(url('a.html')))).status, 0);
-    receiver.sets.length = 0;
+    await forget();
     wish(pid, 'a restore');
     await lcccp(pid, stream(url('a.html')));
     assert.deepEqual(await arrives(pid), { set: 'partial', urlprefix: SITE, curls: ['a.html'] });
-    receiver.sets.length = 0;
+    await forget();
     wish(pid, null);
     const full = runBin('lcccpstate', [`--statefile=${join(dir, name)}`, '--full', ...args], {
       input: `<?lcc${begin}?>\n${url('a.html')}\n<?lcc end?>\n`,
@@ -111,14 +111,14 @@ test('an older state, restored with its site in whatever way, is noticed and hea
     assert.equal(newer.status, 0, newer.stderr);
     await arrives(pid);
     restore();
-    receiver.sets.length = 0;
+    await forget();
     const healed = await lcccp(pid, site.told(old), ['-q']);
     assert.match(
       healed.stderr,
       /^lcccp: the statefile is not the one that the last run left: .*; a full set was sent\n$/,
     );
     assert.deepEqual(await arrives(pid), { set: 'full', urlprefix: SITE, curls: ['a.html', 'b.html'] });
-    receiver.sets.length = 0;
+    await forget();
     assert.deepEqual(await lcccp(pid, site.told(old), ['-q']), { status: 0, stdout: '', stderr: '' });
   }
   // Without a ration it is noticed until there is one.
@@ -143,7 +143,7 @@ test('a state that was put into another folder without the others stays a share:
   const there = join(site.dir, 'moved');
   mkdirSync(there);
   for (const end of ['', '.uns', '.urlprefix']) cpSync(`${site.state}${end}`, join(there, `state.txt${end}`));
-  receiver.sets.length = 0;
+  await forget();
   const moved = await lcccp(pid, beside(there, 'state.txt', [url('a.html', 6)]));
   assert.equal(moved.status, 0, moved.stderr);
   assert.match(
@@ -152,7 +152,7 @@ test('a state that was put into another folder without the others stays a share:
   );
   assert.deepEqual(await arrives(pid), { set: 'partial', urlprefix: SITE, curls: ['a.html'] });
   // Also later, where a full set is wanted.
-  receiver.sets.length = 0;
+  await forget();
   wish(pid, 'a restore');
   const wanted = await lcccp(pid, beside(there, 'state.txt', [url('a.html', 6)]));
   assert.equal(wanted.status, 0, wanted.stderr);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
-import { arrives, DOUBTFUL, lcccp, makeSite, receiver, run, UNSENT, url } from '../support/lcccp.js';
+import { arrives, DOUBTFUL, forget, lcccp, makeSite, receiver, run, UNSENT, url } from '../support/lcccp.js';
 import { SITE } from '../support/uns.js';
 
 const INSIDE = `${SITE}en/`;
@@ -12,7 +12,7 @@ test('changes under another urlprefix than the state was accepted with are refus
   assert.equal((await lcccp(1, site.first)).status, 0);
   assert.equal(readFileSync(`${site.state}.urlprefix`, 'utf8'), `${SITE}\n`);
   await arrives(1);
-  receiver.sets.length = 0;
+  await forget();
   const changed = [url('a.html', 6), url('b.html')];
   const stream = site.told(changed);
   for (const [prefix, shown] of [
@@ -38,7 +38,7 @@ test('a site that has moved sends all of it, once, as a full set, and its change
   const site = makeSite(url('a.html'), url('b.html'));
   assert.equal((await lcccp(6, site.first)).status, 0);
   await arrives(6);
-  receiver.sets.length = 0;
+  await forget();
   const moved = [`--urlprefix=${INSIDE}`];
   const full = await lcccp(6, site.told([url('a.html'), url('b.html')], ['--full']), moved);
   assert.equal(full.status, 0, full.stderr);
@@ -46,7 +46,7 @@ test('a site that has moved sends all of it, once, as a full set, and its change
     full.stderr.includes(`the urlprefix was ${SITE} until now: what is held only under that is removed`),
   );
   await arrives(6);
-  receiver.sets.length = 0;
+  await forget();
   const next = await lcccp(6, site.told([url('a.html', 6), url('b.html')]), moved);
   assert.equal(next.status, 0, next.stderr);
   assert.deepEqual(await arrives(6), { set: 'partial', urlprefix: INSIDE, curls: ['a.html'] });
@@ -83,7 +83,7 @@ test('a urlprefix of a host alone is that of its root, but not before urls that 
   ] as const) {
     const shown = await run('lcccp', ['--dry-run', host], input, {});
     assert.match(shown.stdout, new RegExp(`urlprefix="${prefix}"`), input);
-    receiver.sets.length = 0;
+    await forget();
     const done = await lcccp(pid, input, [host]);
     assert.equal(done.status, 0, done.stdout + done.stderr);
     const { urlprefix, curls } = await arrives(pid);
@@ -98,7 +98,7 @@ test('the whole of a state goes under the same form of such a urlprefix as its c
     const host = `--urlprefix=${SITE.slice(0, -1)}`;
     assert.equal((await lcccp(pid, site.first, [host])).status, 0);
     await arrives(pid);
-    receiver.sets.length = 0;
+    await forget();
     // Nothing changed: of the input alone nobody could tell.
     const full = await lcccp(pid, site.told([url(curl)]), [host, '--set=full']);
     assert.equal(full.status, 0, full.stderr);

@@ -9,6 +9,7 @@ import { runBin, runCommandLater, type Done } from './command.js';
 import { Home, Receiver, SITE } from './uns.js';
 import type { Daemon } from './daemon.js';
 import { atEnd } from './at-end.js';
+import { until } from './until.js';
 
 export const home = new Home();
 /** Providers of one test each, with sets that are looked at as a whole. */
@@ -54,9 +55,13 @@ atEnd(async () => {
   await receiver.close();
   await home.remove();
 });
-afterEach(() => {
+afterEach(forget);
+
+/** Forgets the sets that came, after all that the UNS has accepted came: none of them is taken for a later one. */
+export async function forget(): Promise<void> {
+  await until('the Queue Manager gets what was accepted', () => home.spooled().length === 0);
   receiver.sets.length = 0;
-});
+}
 
 /** The real lcccp against the real lccd-uns. */
 export async function lcccp(
