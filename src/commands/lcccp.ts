@@ -4,7 +4,7 @@ import { xmlLimitsOf } from '../config/limits.js';
 import { amount } from '../config/words.js';
 import { deliver, type DeliveryOutcome, type DeliveryOptions } from '../cp/deliver.js';
 import { rehearse } from '../cp/dry-run.js';
-import { FULL_OF_CACHE } from '../cp/full-set.js';
+import { FULL_OF_CACHE, FULL_OF_STATES } from '../cp/full-set.js';
 import { askStatus, statusLines } from '../cp/status.js';
 import { UrlErrors } from '../cp/url-errors.js';
 import { parseEndpoint } from '../lib/endpoint.js';
@@ -57,6 +57,8 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   // The arguments stand in the process list otherwise.
   if (options['pwd'] !== undefined) process.title = 'lcccp';
   const out = new Output(context.stdout);
+  if (options['dryRun'] === true && options['status'] === true)
+    throw new LccError('usage', '--dry-run and --status: give one of them');
   if (options['dryRun'] === true) return dryRun(context, out);
 
   const errors = new UrlErrors(out);
@@ -153,7 +155,7 @@ function sayMore(context: CommandContext, status: { errors: number }, { earlier 
 function wayToFullSet({ isOfCache, isStatePartial, sharedWith }: DeliveryOutcome): string {
   if (isOfCache) return `send it once, ${FULL_OF_CACHE}`;
   if (sharedWith !== undefined)
-    return `${sharedWith}: all of this state was sent, once; what is gone goes with sort -u FILE... | lcccp --set=full ... of all states, where they have one urlprefix`;
+    return `${sharedWith}: all of this state was sent, once, and nothing was removed; ${FULL_OF_STATES}`;
   if (isStatePartial)
     return 'this list names a part of the site only, the next one that names all is sent as one';
   return 'send one with lcccpstate --full, or all there is with --set=full';

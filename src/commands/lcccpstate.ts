@@ -48,6 +48,7 @@ export const command: CommandSpec = {
     if (typeof statefile !== 'string' || statefile === '')
       throw new LccError('usage', '--statefile=FILE is required');
     if (options['commit'] === true) {
+      if (options['full'] === true) throw new LccError('usage', '--commit and --full: give one of them');
       if (!commitLast(statefile))
         context.say(
           `${statefile}: no set waits for its answer, nothing was done; the state of the last one is kept already, or --statefile is another`,

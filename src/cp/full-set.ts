@@ -25,9 +25,9 @@ export interface SiteStanding {
   isAnswered: boolean;
 }
 
-/** The command that sends a full set of all states of a provider, for messages. */
+/** Ways to end that several states share a provider, for messages. */
 export const FULL_OF_STATES =
-  'send all states as one, where they have one urlprefix: sort -u FILE... | lcccp --set=full ...';
+  'remove a state that nobody uses any more, or send all states as one, where they have one urlprefix: sort -u FILE... | lcccp --set=full ...';
 
 /** The command that sends a full set of what an LCC holds, for messages. */
 export const FULL_OF_CACHE =

@@ -219,7 +219,8 @@ export class UnsSession {
 }
 
 function rejectionError({ what, code, text }: Rejection): LccError {
-  const why = `${text === '' ? 'no reason given' : text} (code ${code})`;
+  const todo = code === 101 ? '; compare --pid and the password with those of your registration' : '';
+  const why = `${text === '' ? 'no reason given' : text} (code ${code})${todo}`;
   return new LccError(
     rejectionCode(code),
     what === 'init' ? `the UNS refused us: ${why}` : `the UNS rejected the set: ${why}; nothing was accepted`,

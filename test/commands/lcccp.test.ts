@@ -15,6 +15,7 @@ import {
   receiver,
   run,
   url,
+  forget,
 } from '../support/lcccp.js';
 import { homeEnv, runBin, runProgramLater } from '../support/command.js';
 import { ROOT } from '../support/tree.js';
@@ -35,7 +36,7 @@ test('nothing to send: parts in good order, sends no set', async () => {
   const site = makeSite(url('a.html'));
   await lcccp(1, site.first);
   await arrives();
-  receiver.sets.length = 0;
+  await forget();
   const done = await lcccp(1, site.told([url('a.html')]), ['-q']);
   assert.deepEqual(done, { status: 0, stdout: '', stderr: '' });
   assert.equal(receiver.sets.length, 0);
@@ -77,7 +78,7 @@ test('passwords come from option, file or environment; a wrong one is exit 77 an
   const wrong = await lcccp(1, '', [], { LCC_PWD: 'very-wrong' });
   assert.equal(wrong.status, 77);
   assert.doesNotMatch(wrong.stderr, /very-wrong/);
-  assert.match(wrong.stderr, /code 101/);
+  assert.match(wrong.stderr, /\(code 101\); compare --pid and the password/);
   assert.equal((await lcccp(99, '', [], { LCC_PWD: 'x' })).status, 77);
   assert.equal((await lcccp(1, '', [], { LCC_PWD: undefined })).status, 64);
   assert.equal((await lcccp(1, '', ['--pwdfile=/nonexistent'])).status, 66);
@@ -142,6 +143,7 @@ test('what cannot be meant is a usage error', async () => {
     ['--timeout=0'],
     ['--uns=a:b:c'],
     ['--pwd=x', '--pwdfile=y'],
+    ['--dry-run', '--status'],
   ])
     assert.equal((await lcccp(1, '', args)).status, 64, args.join(' '));
   assert.equal((await run('lcccp', [], '', {})).status, 64);

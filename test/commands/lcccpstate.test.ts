@@ -233,6 +233,7 @@ test('a damaged statefile is an error with its line, never an empty state', () =
   assert.equal(run(dir, stream(url('x', 1))).status, 74);
   assert.equal(run(join(dir, 'nowhere'), stream(url('x', 1))).status, 73);
   assert.equal(runBin('lcccpstate', [], { input: '' }).status, 64);
+  assert.equal(runBin('lcccpstate', ['--statefile=s', '--commit', '--full'], { input: '' }).status, 64);
 });
 
 test('killed at any durable step, the next run does what the uninterrupted one would have done', () => {

@@ -200,7 +200,7 @@ test('each rejection is known by its code', async () => {
     );
     await assert.rejects(deliver(inputOf(url), options, quiet), {
       code: expected,
-      message: `the UNS refused us: why (code ${code})`,
+      message: `the UNS refused us: why (code ${code})${code === 101 ? '; compare --pid and the password with those of your registration' : ''}`,
     });
   }
 });
