@@ -58,9 +58,10 @@ class Host {
   /** The exit status, once it has ended; nothing else happens meanwhile. */
   wait(run: InsideRun): number {
     this.#begin(run);
-    if (!awaitCount(this.#state, 0, RUNNING, BOUND_MS)) {
+    const boundMs = boundMsOf(run);
+    if (!awaitCount(this.#state, 0, RUNNING, boundMs)) {
       void this.#worker.terminate();
-      throw new Error(`${run.launcher} ${run.args.join(' ')}: no end after ${BOUND_MS} ms`);
+      throw new Error(`${run.launcher} ${run.args.join(' ')}: no end after ${boundMs} ms`);
     }
     return Atomics.load(this.#state, 0);
   }
@@ -73,7 +74,7 @@ class Host {
     });
     this.#begin(run);
     try {
-      await within(`the end of ${run.launcher} ${run.args.join(' ')}`, ended);
+      await within(`the end of ${run.launcher} ${run.args.join(' ')}`, ended, boundMsOf(run));
     } finally {
       this.#ended = undefined;
       this.#worker.unref();
@@ -85,6 +86,13 @@ class Host {
     Atomics.store(this.#state, 0, RUNNING);
     this.#worker.postMessage(run, []);
   }
+}
+
+/** How long a run may take: a command that waits for as long as it was told ends by itself, and says what it waited for. */
+function boundMsOf({ args }: InsideRun): number {
+  const [, waitS = '0'] =
+    /^--until-idle=(\d+)/.exec(args.find(arg => arg.startsWith('--until-idle=')) ?? '') ?? [];
+  return BOUND_MS + Number(waitS) * 1000;
 }
 
 /** Threads that run nothing. */
