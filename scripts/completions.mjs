@@ -85,11 +85,14 @@ export function shellCommand(spec, commonOptions, settings) {
 /** All commands, as package.json has them, from what the compiler has made of them. */
 export async function shellCommands(root) {
   const load = path => import(pathToFileURL(join(root, 'dist/src', path)).href);
-  const { COMMON_OPTIONS } = await load('commands/common-options.js');
+  const { COMMON_OPTIONS, helpOf } = await load('commands/common-options.js');
   const { SETTINGS } = await load('config/settings/index.js');
   const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const specs = await Promise.all(Object.keys(bin).map(name => load(`commands/${name}.js`)));
-  return specs.map(({ command }) => shellCommand(command, COMMON_OPTIONS, SETTINGS));
+  return specs.map(({ command }) => {
+    const options = command.options.map(row => ({ ...row, help: helpOf(row) }));
+    return shellCommand({ ...command, options }, COMMON_OPTIONS, SETTINGS);
+  });
 }
 
 const quoted = text => `'${text.replaceAll("'", `'\\''`)}'`;

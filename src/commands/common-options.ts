@@ -8,6 +8,11 @@ export const COMMON_OPTIONS: { flags: string; help: string }[] = [
   { flags: '-v, --verbose', help: 'explain what is being done' },
 ];
 
+/** An option's line in `--help` and in completions: the actions that it is for come first. */
+export function helpOf({ of, help }: { of?: readonly string[]; help: string }): string {
+  return of === undefined ? help : `${of.join(', ')}: ${help}`;
+}
+
 /** Those after which it ends: `--help` with an example and where the manual is, `--version`. */
 export function addHelp(
   program: Command,

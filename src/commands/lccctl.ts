@@ -70,14 +70,21 @@ export const command: CommandSpec = {
     'Tell the Queue Manager to stop or continue fetching, to forget delays, to ask for full sets, what becomes of held removals; back up and restore.',
   operands: `${Object.keys(VERBS).join('|')}|backup DIR|restore DIR`,
   options: [
-    { flags: '--pid <N>', help: 'the provider; without it all providers', once: true },
+    {
+      flags: '--pid <N>',
+      of: Object.keys(VERBS),
+      help: 'the provider; without it all providers',
+      once: true,
+    },
     {
       flags: '--timeout <SECONDS>',
+      of: Object.keys(VERBS),
       help: `how long the Queue Manager may take to answer (${ANSWER_TIMEOUT_MS / 1000})`,
     },
     {
       flags: '--moved',
-      help: 'with restore: the LCC was stopped before its backup, and runs here from now on',
+      of: ['restore'],
+      help: 'the LCC was stopped before its backup, and runs here from now on',
     },
     CONFIG_OPTION,
   ],

@@ -40,7 +40,7 @@ import { actionOf } from './actions.js';
 import { keptAction } from './engine-wait.js';
 import { CONFIG_OPTION, configOf, flagOf, numberOf } from './options.js';
 import { freeMapped, withFreeNumbers, withNumbers } from './provider-map.js';
-import { TERM_OPTIONS, termGiven, termsOf, warningsOf } from './pidb-terms.js';
+import { TERM_OPTIONS, termsOf, warningsOf } from './pidb-terms.js';
 import { readSites } from './pidb-sites.js';
 import { remove } from './pidb-remove.js';
 import { providerLine, providerText } from './pidb-text.js';
@@ -83,31 +83,41 @@ export const command: CommandSpec = {
   summary: 'Providers of this LCC and their roots: add, set, passwd, show, list, rm, root add, root rm.',
   operands: 'add|set|passwd|show|list|rm|root add|root rm',
   options: [
-    { flags: '--pid <N>', help: 'the provider', once: true },
+    {
+      flags: '--pid <N>',
+      of: ['add', 'set', 'passwd', 'show', 'rm', 'root'],
+      help: 'the provider',
+      once: true,
+    },
     {
       flags: '--root <URL>',
+      of: ['add', 'root'],
       help: 'what it may have fetched: URLs below URL; may be repeated',
       repeat: true,
     },
     {
       flags: '--sites <FILE>',
-      help: 'add: a provider for each host or URL in FILE; - = standard input',
+      of: ['add'],
+      help: 'a provider for each host or URL in FILE; - = standard input',
     },
-    { flags: '--pid-from <N>', help: 'their first number' },
-    ...TERM_OPTIONS,
+    { flags: '--pid-from <N>', of: ['add'], help: 'their first number' },
+    ...TERM_OPTIONS.map(option => ({ ...option, of: ['add', 'set'] })),
     {
       flags: '--truth <ON-OR-OFF>',
-      help: 'set: whether its score of truthfulness has effects; off: it is shown only',
+      of: ['set'],
+      help: 'whether its score of truthfulness has effects; off: it is shown only',
     },
     {
       flags: '--loginfile <FILE>',
+      of: ['add', 'set'],
       help: 'file whose first line is the user:password for its site; - = standard input; none = no login',
     },
     {
       flags: '--purge [COUNT]',
-      help: 'rm: remove all that it has, too; COUNT urls, asked for where it is missing',
+      of: ['rm'],
+      help: 'remove all that it has, too; COUNT urls, asked for where it is missing',
     },
-    { flags: '--json', help: 'show, list: one JSON object a line' },
+    { flags: '--json', of: ['show', 'list'], help: 'one JSON object a line' },
     CONFIG_OPTION,
   ],
   example: 'lccpidb add --pid=1 --root=http://www.example.org/docs/ > site.pwd',
@@ -118,10 +128,6 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   keepMemoryOutOfCores();
   const words = context.operands.join(' ');
   const chosen = actionOf(ACTIONS, words);
-  const term = words === 'add' || words === 'set' ? undefined : termGiven(context.options);
-  if (term !== undefined) throw new LccError('usage', `${term} is for add and set, not for ${words}`);
-  if (context.options['purge'] !== undefined && words !== 'rm')
-    throw new LccError('usage', `--purge is for rm, not for ${words}`);
   const config = configOf(context);
   if (!chosen.write) {
     await requireNoStandby(config.home.run);
@@ -331,8 +337,6 @@ async function show(db: Db, context: CommandContext, slots: Slots, config: Confi
 }
 
 function list(db: Db, context: CommandContext): void {
-  if (context.options['pid'] !== undefined)
-    throw new LccError('usage', 'list prints all providers; one is printed by lccpidb show --pid=N');
   for (const provider of readProviders(db)) {
     context.print(context.options['json'] === true ? jsonLine(provider) : providerLine(provider));
   }

@@ -22,18 +22,20 @@ export const command: CommandSpec = {
   operands: 'new|check|status|passwd|root add|root rm|leave',
   options: [
     { flags: '--server <URL>', help: 'the Registration Server' },
-    { flags: '--pid <N>', help: 'all but new and check: the number of the provider' },
-    { flags: '--urls <N>', help: 'root rm, leave: how many urls it has, as status shows' },
-    { flags: '--undo', help: 'leave: it stays after all' },
+    { flags: '--pid <N>', of: ['status', 'passwd', 'root', 'leave'], help: 'the number of the provider' },
+    { flags: '--urls <N>', of: ['root rm', 'leave'], help: 'how many urls it has, as status shows' },
+    { flags: '--undo', of: ['leave'], help: 'it stays after all' },
     {
       flags: '--url <URL>',
-      help: 'new, root add, root rm, passwd --forgot: a directory of the site, as high as possible; ends with a slash',
+      of: ['new', 'root', 'passwd'],
+      help: 'a directory of the site, as high as possible; ends with a slash; with passwd beside --forgot',
     },
     {
       flags: '--forgot',
-      help: 'passwd: the password is lost; --url and the other roots prove whose they are',
+      of: ['passwd'],
+      help: 'the password is lost; --url and the other roots prove whose they are',
     },
-    { flags: '--give-up', help: 'passwd --forgot: roots that have not the file are taken off' },
+    { flags: '--give-up', of: ['passwd'], help: 'with --forgot: roots that have not the file are taken off' },
     { flags: '--pwdfile <FILE>', help: 'where the password goes; FILE.pair is there until all is done' },
     {
       flags: '--docroot <DIR>',
@@ -42,13 +44,19 @@ export const command: CommandSpec = {
     },
     {
       flags: '--email <ADDRESS>',
-      help: 'new: where the pair, and once its link was followed, news is sent',
+      of: ['new'],
+      help: 'where the pair, and once its link was followed, news is sent',
     },
-    { flags: '--bandwidth <BYTES>', help: 'new: bytes a second at most that are fetched, such as 500KB' },
-    { flags: '--hours <HOURS>', help: 'new: hours in which is fetched: 0-7,22-23' },
+    {
+      flags: '--bandwidth <BYTES>',
+      of: ['new'],
+      help: 'bytes a second at most that are fetched, such as 500KB',
+    },
+    { flags: '--hours <HOURS>', of: ['new'], help: 'hours in which is fetched: 0-7,22-23' },
     {
       flags: '--zone <NAME>',
-      help: 'new: whose hours these are, such as Europe/Berlin (default: of this machine)',
+      of: ['new'],
+      help: 'whose hours these are, such as Europe/Berlin (default: of this machine)',
     },
     { flags: '--wait [SECONDS]', help: 'wait for approval: as long as that takes, or SECONDS' },
     { flags: '--timeout <SECONDS>', help: 'longest wait for an answer of the server', default: '60' },
@@ -66,6 +74,8 @@ async function run(context: CommandContext): Promise<ExitStatus> {
   const words = operands.join(' ');
   if (words === 'root add') return prove(context, 'root');
   if (words === 'passwd' && context.options['forgot'] === true) return prove(context, 'reset');
+  if (words === 'passwd' && (context.options['url'] ?? context.options['giveUp']) !== undefined)
+    throw new LccError('usage', 'passwd: --url and --give-up are for --forgot, a password that is lost');
   const action = ACCOUNT_ACTIONS[words];
   if (action !== undefined) return action(context, accountOf(context));
   if (operands.length !== 1 || (verb !== 'new' && verb !== 'check'))

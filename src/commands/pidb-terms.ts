@@ -53,17 +53,6 @@ export const TERM_OPTIONS: OptionSpec[] = [
   },
 ];
 
-/** The first of the terms that is given, as `--priority`. */
-export function termGiven(options: OptionValues): string | undefined {
-  const flags = TERM_OPTIONS.map(option => option.flags.split(' ', 1)[0] ?? '');
-  return flags.find(flag => options[keyOf(flag)] !== undefined);
-}
-
-/** `--fuse-urls` as the parser names it: `fuseUrls`. */
-function keyOf(flag: string): string {
-  return flag.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-}
-
 const MAX_FUSE_URLS = 1_000_000_000;
 const MAX_SCAN_URLS = 1_000_000_000;
 const HOURS_ADVICE = 'give hours such as 0-7,22-23, or always; 0-23 of the day, 0-167 of the week';

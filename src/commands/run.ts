@@ -14,7 +14,7 @@ import { EXIT, exitStatusOf, FailedBefore, LccError, messageOf, reasonOf } from 
 import { writeFailure, writeFully } from '../lib/stdio.js';
 import { Progress, type Advance } from '../lib/progress.js';
 import { streamFailure } from '../wire/stream-failure.js';
-import { addHelp, COMMON_OPTIONS } from './common-options.js';
+import { addHelp, COMMON_OPTIONS, helpOf } from './common-options.js';
 
 /** One row of a command's option table; man pages are compared with these by a test. */
 export interface OptionSpec {
@@ -22,6 +22,8 @@ export interface OptionSpec {
   flags: string;
   help: string;
   default?: string | number | boolean;
+  /** First words of the operands that it is for, such as `root add`; others refuse it. undefined: for all. */
+  of?: readonly string[];
   /** Collects repeated values into an array. */
   repeat?: boolean;
   /**
@@ -259,9 +261,10 @@ function parseArguments(
     .exitOverride();
   if (spec.operands !== undefined) program.argument('[operands...]');
   const keys = new Map<string, SettingKey>();
+  const ofActions = new Map<string, OptionSpec>();
   const rows: OptionSpec[] = [...spec.options, ...COMMON_OPTIONS];
   for (const row of rows) {
-    const option = new Option(row.flags, row.help);
+    const option = new Option(row.flags, helpOf(row));
     if (row.default !== undefined) option.default(row.default);
     const read = OF_A_FILE.test(row.flags) ? nameOf(row.flags) : (value: string) => value;
     if (row.repeat) option.argParser((value: string, all?: string[]) => [...(all ?? []), read(value)]);
@@ -269,6 +272,7 @@ function parseArguments(
     if (row.once) option.argParser(single(row.flags));
     program.addOption(option);
     if (row.sets !== undefined) keys.set(option.attributeName(), row.sets);
+    if (row.of !== undefined) ofActions.set(option.attributeName(), row);
     if (option.negate) refuseBoth(program, option.name().replace(/^no-/, ''));
   }
   try {
@@ -279,9 +283,16 @@ function parseArguments(
   }
   const options = program.opts<OptionValues>();
   const settings: CommandContext['settings'] = {};
-  for (const [name, key] of keys)
-    if (program.getOptionValueSource(name) === 'cli') settings[key] = textsIn(options[name]);
+  const isGiven = (name: string) => program.getOptionValueSource(name) === 'cli';
+  for (const [name, key] of keys) if (isGiven(name)) settings[key] = textsIn(options[name]);
+  for (const [name, row] of ofActions) if (isGiven(name)) refuseElsewhere(row, program.args.join(' '));
   return { options, settings, operands: program.args, afterDashes: rest };
+}
+
+/** An option passed over would leave the caller believing that it was heeded. @throws LccError `usage` */
+function refuseElsewhere({ flags, of = [] }: OptionSpec, said: string): void {
+  if (said === '' || of.some(words => said === words || said.startsWith(`${words} `))) return;
+  throw new LccError('usage', `${flags.split(' ', 1)[0]} is for ${of.join(', ')}, not for ${said}`);
 }
 
 /** The text of a switch as a setting has it: `--no-downgrade` is false. */

@@ -32,8 +32,8 @@ describe('lccpidb', () => {
     const home = newHome();
     lccpidb(home, 'add', '--pid=7', '--root=http://h/');
     const refusals: [string[], string][] = [
-      [['show', '--pid=7', '--timeofday=25'], '--timeofday is for add and set, not for show'],
-      [['list', '--fuse-urls=3'], '--fuse-urls is for add and set, not for list'],
+      [['show', '--pid=7', '--timeofday=25'], '--timeofday is for add, set, not for show'],
+      [['list', '--fuse-urls=3'], '--fuse-urls is for add, set, not for list'],
       [['show'], "--pid=N is missing: give the provider's number, 1 or more"],
       [['set', '--priority=2'], "--pid=N is missing: give the provider's number, 1 or more"],
     ];
