@@ -7,7 +7,7 @@
 import { placesOf } from '../queue/folders.js';
 import { Counter } from '../sqlite/counters.js';
 import { JointStore } from '../sqlite/sql-store.js';
-import { MOVING } from '../moves/moving.js';
+import { STAYS } from '../moves/moving.js';
 import type { ContentStore } from './content.js';
 import { isSameUrl } from '../queue/row.js';
 import type { QueueReader } from '../queue/sets.js';
@@ -75,7 +75,7 @@ export class AgeStore extends JointStore<{ content: ContentStore; queue: QueueRe
 
   /** Content with ids after `afterId` up to `toId` that is older. */
   readonly old = this.sql.rows<[afterId: number, toId: number, cut: Cut, limit: number], OldRow>(
-    `SELECT id, pid, curl, mimetype, hops FROM lccurl WHERE ${OLD} AND pid NOT IN (${MOVING}) ORDER BY id LIMIT ?`,
+    `SELECT id, pid, curl, mimetype, hops FROM lccurl WHERE ${OLD} AND ${STAYS} ORDER BY id LIMIT ?`,
   );
 
   /** Providers of such content, but for those that are asked for a full set already. */

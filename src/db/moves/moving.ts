@@ -3,8 +3,12 @@ import { LccError } from '../../lib/errors.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { SiteLogins } from '../providers/site-logins.js';
 
-/** SQL of those, for statements by which a provider loses or gets something of itself. */
+/** SQL of those. */
 export const MOVING = 'SELECT pid FROM moving';
+
+/** Condition of statements by which a provider loses or gets something of itself: while it moves, only a part
+ * of its rows is here. */
+export const STAYS = `pid NOT IN (${MOVING})`;
 
 export type MoveWay = 'out' | 'in';
 
@@ -20,7 +24,7 @@ export class MovingStore extends SqlStore {
 
   readonly all = this.sql.values<[], number>(`${MOVING} ORDER BY pid`);
   /** All others of the home. */
-  readonly staying = this.sql.values<[], number>(`SELECT pid FROM pidb WHERE pid NOT IN (${MOVING})`);
+  readonly staying = this.sql.values<[], number>(`SELECT pid FROM pidb WHERE ${STAYS}`);
 
   /** @throws LccError `try.later` while it moves */
   requireStaying(pid: number): void {

@@ -11,7 +11,7 @@
  *
  * Removed is what it holds, with tombstones, and what waits. All methods run inside the caller's transaction.
  */
-import { MOVING } from '../moves/moving.js';
+import { STAYS } from '../moves/moving.js';
 import { TABLES_OF_PROVIDER } from './removal.js';
 import type { ContentStore } from '../cache/content.js';
 import type { Tally } from '../cache/tally.js';
@@ -60,14 +60,14 @@ export class DepartureStore extends JointStore<LeftStores> {
   // Ended, it has no password; what was on its way from a UNS may have come since.
   readonly #next = this.sql.row<[values: { nowS: number }], Omit<Departure, 'dueS'>>(
     `SELECT pid, iif(leaveat IS NULL, 'outside', 'all') AS kind, trimming FROM pidb
-     WHERE pid NOT IN (${MOVING}) AND (leaveat IS NOT NULL OR trimming > 0) AND (leaveat IS NULL AND trimming > 0
+     WHERE ${STAYS} AND (leaveat IS NOT NULL OR trimming > 0) AND (leaveat IS NULL AND trimming > 0
        OR leaveat <= $nowS AND (origin = 'operator' OR password <> '' OR EXISTS(SELECT 1 FROM lccurl WHERE lccurl.pid = pidb.pid)
          OR EXISTS(SELECT 1 FROM queued WHERE queued.pid = pidb.pid)))
      ORDER BY pid LIMIT 1`,
   );
   readonly #given = new GivenRoots(this.db);
   readonly #due = this.sql.row<[nowS: number], Omit<Departure, 'dueS'>>(
-    `SELECT pid, 'outside' AS kind, trimming FROM givenroot JOIN pidb USING (pid) WHERE at <= ? AND leaveat IS NULL AND pid NOT IN (${MOVING})
+    `SELECT pid, 'outside' AS kind, trimming FROM givenroot JOIN pidb USING (pid) WHERE at <= ? AND leaveat IS NULL AND ${STAYS}
      ORDER BY at LIMIT 1`,
   );
   readonly #held = this.sql.rows<[pid: number, after: Key, limit: number], Row>(

@@ -166,6 +166,11 @@ export class AbsentPagesStore extends SqlStore {
     this.#counts.clear();
   }
 
+  /** A provider came from another home, or stays. */
+  settled(pid: number): void {
+    this.#counts.delete(pid);
+  }
+
   #dropOldest(pid: number): void {
     // safeguard: the limit of what is known not to be had
     const excess = (this.#counts.get(pid) ?? 0) - this.#most;

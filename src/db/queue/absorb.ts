@@ -174,6 +174,11 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
     this.#earlier.reset();
   }
 
+  /** A provider came from another home, or stays. */
+  settled(pid: number): void {
+    this.#earlier.forget(pid);
+  }
+
   #delete(state: SetState, url: QueuedUrl, nowS: number): void {
     if (this.#insert.mayHold(url)) this.#insert.flush();
     const stopped = this.#cancelRow(state.psetid, state.pid, url.curl, url.mimetype);

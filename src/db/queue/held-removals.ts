@@ -14,7 +14,7 @@
  */
 import type { ContentStore } from '../cache/content.js';
 import type { FailureStore } from '../cache/failures.js';
-import { MOVING } from '../moves/moving.js';
+import { STAYS } from '../moves/moving.js';
 import { pagesAfter } from '../sqlite/paging.js';
 import { JointStore } from '../sqlite/sql-store.js';
 import type { UrlKey } from './folders.js';
@@ -101,13 +101,13 @@ export class HeldStore extends JointStore<RemovingStores> {
   );
   readonly #decided = this.sql.row<[], HeldSet & { state: number }>(
     `SELECT psetid, pid, isfull, urls, digest, state FROM held WHERE state IN (${released}, ${discarded})
-       AND pid NOT IN (${MOVING}) ORDER BY psetid LIMIT 1`,
+       AND ${STAYS} ORDER BY psetid LIMIT 1`,
   );
   readonly #recount = this.sql.run<[content: number, psetid: number]>(
-    `UPDATE held SET urls = ? WHERE psetid = ? AND state = ${held}`,
+    `UPDATE held SET urls = ? WHERE psetid = ? AND state = ${held} AND ${STAYS}`,
   );
   readonly #settle = this.sql.changed<[psetid: number]>(
-    `UPDATE held SET state = ${discarded} WHERE psetid = ? AND state = ${held}`,
+    `UPDATE held SET state = ${discarded} WHERE psetid = ? AND state = ${held} AND ${STAYS}`,
   );
   readonly #page = this.sql.rows<[psetid: number, after: Key, limit: number], Key>(
     `SELECT curl, mimetype FROM helddelete WHERE psetid = ? AND (curl, mimetype) > ($curl, $mimetype)
@@ -202,7 +202,7 @@ export class HeldStore extends JointStore<RemovingStores> {
   /** The first held set whose id is higher. */
   readonly next = this.sql.row<[psetid: number], HeldSet>(
     `SELECT psetid, pid, isfull, urls, digest FROM held WHERE state = ${held} AND psetid > ?
-     ORDER BY psetid LIMIT 1`,
+     AND ${STAYS} ORDER BY psetid LIMIT 1`,
   );
 
   /** Looks at what was noted of a held set, a page a step: what later sets named would stay. Nothing is

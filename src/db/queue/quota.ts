@@ -98,6 +98,12 @@ export class EarlierSets extends SqlStore {
     this.#space.set(pid, before + Math.max(0, growth.space));
   }
 
+  /** Nothing is known of a provider. */
+  forget(pid: number): void {
+    this.#space.delete(pid);
+    this.#summed.delete(pid);
+  }
+
   /** After a rollback nothing is known. */
   reset(): void {
     this.#space.clear();

@@ -137,6 +137,12 @@ export class QueueStore extends SqlStore {
     return this.#scores.read(nowS, pid);
   }
 
+  /** A provider that moved is here from now on, or stays: memory of it is of what was here before. */
+  settle(pid: number): void {
+    this.transaction(() => this.moving.settle(pid));
+    for (const store of [this.absorb, this.known, this.audits]) store.settled(pid);
+  }
+
   /**
    * Urls that are known not to be had, of a provider or of all, may be asked for. Inside a transaction.
    * @returns providers that had such

@@ -8,6 +8,7 @@
  *                             ├──other bytes again, minutes later──▶ failed, and noisy
  *                             ╰──no second look within NEAR_S of the first──▶ failed: it may have a clock
  */
+import { STAYS } from '../moves/moving.js';
 import { placesOf } from '../queue/folders.js';
 import { JointStore } from '../sqlite/sql-store.js';
 import type { TruthDays } from './days.js';
@@ -118,11 +119,11 @@ export class AuditSamples extends JointStore<{ days: TruthDays; visits: VisitSto
     `SELECT pid, began, id, curl, mimetype, gone AS isDead,
        asked <= $nowS AND (gone = 1 OR ifnull(second BETWEEN asked AND asked + ${NEAR_S}, 0)) AS isSure
      FROM audit INDEXED BY audit_unsettled WHERE state = ${unsettled}
-       AND (asked <= $nowS - ${HOUR_S} OR asked > $nowS) LIMIT $limit`,
+       AND (asked <= $nowS - ${HOUR_S} OR asked > $nowS) AND ${STAYS} LIMIT $limit`,
   );
   readonly #again = this.sql.rows<[values: { nowS: number; limit: number }], AuditedUrl>(
     `SELECT pid, began, id FROM audit INDEXED BY audit_again
-     WHERE again <= $nowS OR again > $nowS + ${HOUR_S} LIMIT $limit`,
+     WHERE (again <= $nowS OR again > $nowS + ${HOUR_S}) AND ${STAYS} LIMIT $limit`,
   );
   readonly #asking = this.sql.run<[pid: number, began: number, id: number]>(
     'UPDATE audit SET again = NULL WHERE pid = ? AND began = ? AND id = ?',
@@ -130,13 +131,13 @@ export class AuditSamples extends JointStore<{ days: TruthDays; visits: VisitSto
   // Urls that their owner took over, or of which nothing was left to ask for.
   readonly #lost = this.sql.rows<[values: { nowS: number; limit: number }], AuditedUrl>(
     `SELECT pid, began, id FROM audit INDEXED BY audit_drawn WHERE state = ${drawn} AND again IS NULL
-       AND (began < $nowS - ${HOUR_S} OR began > $nowS)
+       AND (began < $nowS - ${HOUR_S} OR began > $nowS) AND ${STAYS}
        AND NOT EXISTS ${placesOf('audit.pid', 'audit.curl')} LIMIT $limit`,
   );
   readonly #progress = this.sql.rows<[], Omit<AuditProgress, 'held'>>(
     `SELECT audit.pid, coalesce(sum(state BETWEEN 2 AND 5), 0) AS settled, coalesce(sum(state IN (4, 5)), 0) AS silent,
        coalesce(sum(state = ${failed}), 0) AS failed, coalesce(sum(state < 2), 0) AS open
-     FROM audit JOIN pidb USING (pid) WHERE began > auditdue GROUP BY audit.pid`,
+     FROM audit JOIN pidb USING (pid) WHERE began > auditdue AND audit.${STAYS} GROUP BY audit.pid`,
   );
   readonly #held = this.sql.number<[pid: number]>(
     `SELECT count(*) FROM (SELECT 1 FROM lccurl WHERE pid = ? AND hops IS NULL LIMIT ${MOST_COUNTED})`,
@@ -210,6 +211,11 @@ export class AuditSamples extends JointStore<{ days: TruthDays; visits: VisitSto
   /** True if notices of a provider are to be told. */
   watches(pid: number): boolean {
     return this.#watched.has(pid);
+  }
+
+  /** A provider came from another home, or stays. */
+  settled(pid: number): void {
+    this.#watched.add(pid);
   }
 
   /** A provider has announced a url, or its end. */

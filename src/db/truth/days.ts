@@ -1,5 +1,6 @@
 /** Counts of providers' announcements, by day (table truth). Those of a transaction are written at its end,
  * one row a provider and day. */
+import { STAYS } from '../moves/moving.js';
 import type { Db } from '../sqlite/open.js';
 import { SqlStore } from '../sqlite/sql-store.js';
 import { weightOf, type TruthCounts } from './score.js';
@@ -118,12 +119,12 @@ export class TruthDays extends DailyStore<{ pid: number; day: number }, keyof Da
   /** The score lowers a provider's priority by one. @returns false where it is as low as can be, or is so
    * already */
   readonly lower = this.sql.changed<[pid: number]>(
-    'UPDATE pidb SET priority = priority - 1, truthmode = 2 WHERE pid = ? AND truthmode = 1 AND priority > 0',
+    `UPDATE pidb SET priority = priority - 1, truthmode = 2 WHERE pid = ? AND truthmode = 1 AND priority > 0 AND ${STAYS}`,
   );
 
   /** The priority is what it was. @returns false where nothing had lowered it */
   readonly restore = this.sql.changed<[pid: number]>(
-    'UPDATE pidb SET priority = min(2, priority + 1), truthmode = 1 WHERE pid = ? AND truthmode = 2',
+    `UPDATE pidb SET priority = min(2, priority + 1), truthmode = 1 WHERE pid = ? AND truthmode = 2 AND ${STAYS}`,
   );
 }
 

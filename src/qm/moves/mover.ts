@@ -241,7 +241,7 @@ export class Mover {
 
   #settle(pid: number): void {
     const { store, dispatcher } = this.#options;
-    store.transaction(() => store.moving.settle(pid));
+    store.settle(pid);
     step('qm.move.settled');
     dispatcher.reload(pid);
   }

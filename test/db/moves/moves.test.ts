@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { CARRIED, LEFT_BEHIND } from '../../../src/db/moves/carried.js';
 import { pack, Parcel } from '../../../src/db/moves/parcel.js';
 import { fileIdOf } from '../../../src/db/names/naming.js';
 import { SiteLogins } from '../../../src/db/providers/site-logins.js';
 import { raiseCounters } from '../../../src/db/sqlite/counters.js';
-import { Bench } from '../../qm/support.js';
+import { silentLog } from '../../../src/lib/log.js';
+import { audits } from '../../../src/qm/housekeeping/audits.js';
+import { decidedRemovals } from '../../../src/qm/housekeeping/decided-removals.js';
+import { departures } from '../../../src/qm/housekeeping/departures.js';
+import { heldRecount } from '../../../src/qm/housekeeping/held-recount.js';
+import { TruthEffects } from '../../../src/qm/housekeeping/truth-effects.js';
+import { Bench, url } from '../../qm/support.js';
 import { randomFrom } from '../../qm/simulation.js';
 import { isLong } from '../../support/long.js';
+import { ManualClock } from '../../support/manual-clock.js';
 import { addRandomProvider, othersThan, placesOf, rowsOf } from './random-provider.js';
 
 const SHARD = 2 ** 40;
@@ -54,10 +62,17 @@ function move(
   pack(from.path, path, { pid: PID, src });
   put(to, path, dst, adopt);
   clear(from, PID);
-  to.store.transaction(() => to.store.moving.settle(PID));
+  to.store.settle(PID);
 }
 
-function put({ store }: Bench, path: string, dst: number, adopt = newFile, most = Infinity): void {
+function put(
+  { store }: Bench,
+  path: string,
+  dst: number,
+  adopt = newFile,
+  most = Infinity,
+  between = () => {},
+): void {
   const parcel = new Parcel(path);
   const arrival = store.arrival(parcel, dst);
   store.transaction(() => {
@@ -68,6 +83,7 @@ function put({ store }: Bench, path: string, dst: number, adopt = newFile, most 
     const slice = arrival.next(3);
     if (slice === undefined) break;
     store.transaction(() => arrival.put(slice, slice.files.map(adopt), 50));
+    between();
   }
   parcel.close();
 }
@@ -179,6 +195,69 @@ test('a copy that was cut off anywhere and begun again leaves what one leaves th
   assert.deepEqual(rows, expected);
   assert.equal(pidb?.length, 1);
   assert.equal(absorbed?.length, before['absorbed']?.length);
+});
+
+/** A round of all chores that change rows of providers, some days after those of `addRandomProvider`. */
+function keepHouse({ store }: Bench): void {
+  const clock = new ManualClock(5 * 86_400_000);
+  const of = { store, clock, log: silentLog, sliceUrls: 100, onCommit: () => {}, changed: () => {} };
+  const recount = heldRecount(of);
+  while (recount.run() < 1000);
+  const chores = [
+    audits({ ...of, onSet: () => {} }),
+    new TruthEffects(of),
+    decidedRemovals(of),
+    departures(of),
+  ];
+  for (const chore of chores) for (let n = 0; n < 10; n++) chore.run();
+}
+
+test('of a provider that moves housekeeping changes nothing, whatever part of it is here', () => {
+  let changed = 0;
+  for (let seed = 1; seed <= (isLong ? 100 : 5); seed++) {
+    const random = randomFrom(seed);
+    const [a, b] = [shard(0), shard(1)];
+    addRandomProvider(a.db, PID, below => Math.floor(random() * below));
+    const before = rowsOf(a.db, PID);
+    a.store.transaction(() => a.store.moving.leave(PID));
+    keepHouse(a);
+    assert.deepEqual(rowsOf(a.db, PID), before, `seed ${seed}, before it leaves`);
+    a.db.pragma('wal_checkpoint(TRUNCATE)');
+    const path = join(b.dir, 'parcel');
+    pack(a.path, path, { pid: PID, src: 0 });
+    let parts = 0;
+    put(b, path, 1, newFile, Infinity, () => {
+      const part = rowsOf(b.db, PID);
+      keepHouse(b);
+      assert.deepEqual(rowsOf(b.db, PID), part, `seed ${seed}, part ${++parts}`);
+    });
+    const whole = rowsOf(b.db, PID);
+    b.store.settle(PID);
+    keepHouse(b);
+    if (!isDeepStrictEqual(rowsOf(b.db, PID), whole)) changed++;
+  }
+  assert.ok(changed > 2, 'what stays is kept in order');
+});
+
+test('of a provider that came back memory has nothing of before', async () => {
+  const [a, b] = [shard(0), shard(1)];
+  a.provider(PID, { spacemax: 1000 });
+  // Too long: it is summed up that nothing waits.
+  await a.send(PID, [url('long', { len: '2000' })]);
+  move(a, 0, b, 1);
+  b.db.exec(
+    `INSERT INTO audit(pid, began, id, curl, mimetype, state, asked) VALUES (${PID}, 2, 1, 'seen', 'text/html', 1, 9)`,
+  );
+  await b.send(PID, [url('waits', { len: '700' })], { newest: 10 });
+  assert.equal(a.store.audits.watches(PID), false);
+  move(b, 1, a, 0);
+  assert.equal(a.store.audits.watches(PID), true, 'notices count');
+  await a.send(PID, [url('more', { len: '700' })], { newest: 20 });
+  assert.deepEqual(
+    a.all<{ curl: string }>('SELECT curl FROM qdb').map(({ curl }) => curl.split('/').at(-1)),
+    ['waits'],
+    'what waits counts',
+  );
 });
 
 test('the login for a site comes along, and does not stay behind', () => {

@@ -33,6 +33,8 @@ export function addRandomProvider(db: Db, pid: number, roll: Roll): void {
     backoffuntil: roll(1000),
     setevery: roll(7) / 2,
     groupname: maybe('group'),
+    priority: roll(3),
+    truthmode: roll(3),
   });
   insert(db, 'proots', of({ root: url(0) }));
   if (roll(2) === 0) {
@@ -92,7 +94,7 @@ export function addRandomProvider(db: Db, pid: number, roll: Roll): void {
       insert(db, 'helddelete', { psetid, curl: url(n), mimetype: 'text/html' });
   }
   insert(db, 'known', of({ curl: url(5), code: 404, asked: 1, until: roll(1000), hops: 1 }));
-  insert(db, 'truth', of({ day: 3, changed: roll(9) }));
+  insert(db, 'truth', of({ day: 3, changed: roll(9), audited: 90, silent: roll(90) }));
   insert(db, 'pushday', of({ day: 3, door: 'feed', fetched: roll(9) }));
   let space = 0;
   const held = roll(8);
@@ -112,7 +114,11 @@ export function addRandomProvider(db: Db, pid: number, roll: Roll): void {
     });
     if (roll(2) === 0) insert(db, 'visit', { id, checked: 1, n: roll(9), x: 0, t: 7 });
     if (roll(3) === 0)
-      insert(db, 'audit', of({ began: 2, id, curl: url(n), mimetype: 'text/html', state: roll(7) }));
+      insert(
+        db,
+        'audit',
+        of({ began: 2, id, curl: url(n), mimetype: 'text/html', state: roll(7), asked: 9, again: maybe(99) }),
+      );
   }
   for (let n = roll(5); n > 0; n--)
     insert(
