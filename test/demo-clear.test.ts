@@ -68,7 +68,7 @@ describe('the demo of cache clearing', { skip: noNginx }, () => {
       'www3/pages/weather.html',
     ]);
     assert.match(part('Done'), /Every rail is fresh/);
-    assert.ok(Number(/^All of it took (\d+) seconds/m.exec(output)?.[1]) < 60);
+    assert.match(output, /^All of it took \d+ seconds/m);
 
     /** Without what differs from run to run. */
     const alike = (text: string) =>
