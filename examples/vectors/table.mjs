@@ -1,6 +1,9 @@
 // The table: pieces, their vectors (sqlite-vec, cosine), and their words (FTS5).
-import Database from 'better-sqlite3';
 import * as sqliteVec from 'sqlite-vec';
+
+// From Node 22.14 on version 13, which comes compiled; before it 12. Node 24.19 and later end when they meet 12.
+const name = Number(process.versions.napi) >= 10 ? 'better-sqlite3-13' : 'better-sqlite3';
+const { default: Database } = await import(name);
 
 export function openTable(file) {
   const db = new Database(file);
@@ -20,8 +23,11 @@ export function openTable(file) {
 
 /** Vectors have a table once it is known how long they are. */
 export function makeVectors(db, size) {
-  db.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS vectors USING vec0(vector float[${size}] distance_metric=cosine)`);
+  db.exec(
+    `CREATE VIRTUAL TABLE IF NOT EXISTS vectors USING vec0(vector float[${size}] distance_metric=cosine)`,
+  );
 }
 
 export const metaOf = (db, key) => db.prepare('SELECT value FROM meta WHERE key = ?').pluck().get(key);
-export const setMeta = (db, key, value) => db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(key, String(value));
+export const setMeta = (db, key, value) =>
+  db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(key, String(value));

@@ -16,6 +16,7 @@ import { LogBrake } from '../../src/qm/log-brake.js';
 import { KeptHome } from '../support/keeper.js';
 import { isLong } from '../support/long.js';
 import { until } from '../support/until.js';
+import { SQLITE } from '../support/new-database.js';
 
 const MIB = 1 << 20;
 /** 1 GB that cannot be compressed, on a machine that has other work. */
@@ -85,7 +86,7 @@ it('what another program writes with SQL is shipped, without a question as well'
   const keeper = home.keeper();
   await keeper.complete();
   const before = (await home.ledger.state('lcc'))?.n ?? 0;
-  const sqlite = createRequire(import.meta.url).resolve('better-sqlite3');
+  const sqlite = createRequire(import.meta.url).resolve(SQLITE);
   const program = `const db = new (require(process.argv[1]))(process.argv[2]);
     db.exec("UPDATE counter SET value = value + 5; CREATE TABLE notes(a); INSERT INTO notes VALUES ('by hand')");`;
   const run = spawnSync(process.execPath, ['-e', program, sqlite, home.path], { encoding: 'utf8' });

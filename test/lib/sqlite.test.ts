@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { projectFiles, readProjectFile, ROOT } from '../support/tree.js';
+import { SQLITE } from '../support/new-database.js';
 
-const NAME = Number(process.versions.napi) >= 10 ? 'better-sqlite3-13' : 'better-sqlite3';
 const module = join(ROOT, 'dist/src/lib/sqlite.js');
 
 /** What a process prints that runs `code` with `sqlite`, the module in `file`. */
@@ -31,7 +31,7 @@ test('a process loads one SQLite, the one of its Node, however many threads open
     console.log([...new Set(maps)].join('\\n'));
   `);
   const [addon, ...others] = addons.trim().split('\n');
-  assert.ok(addon?.includes(`/node_modules/${NAME}/`), addons);
+  assert.ok(addon?.includes(`/node_modules/${SQLITE}/`), addons);
   assert.deepEqual(others, []);
 });
 
@@ -47,7 +47,9 @@ test('who has no SQLite for this Node is told how to get it', () => {
     );
     assert.match(
       said,
-      new RegExp(`^config ${NAME} for Node v\\S+ cannot be loaded \\(Cannot find module .*\\bnpm ci\\b.*\n$`),
+      new RegExp(
+        `^config ${SQLITE} for Node v\\S+ cannot be loaded \\(Cannot find module .*\\bnpm ci\\b.*\n$`,
+      ),
     );
   } finally {
     rmSync(root, { recursive: true });

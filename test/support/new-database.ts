@@ -8,6 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase, type Db } from '../../src/db/sqlite/open.js';
 
+/** The better-sqlite3 that runs on this Node. */
+export const SQLITE = Number(process.versions.napi) >= 10 ? 'better-sqlite3-13' : 'better-sqlite3';
+
 let empty: Buffer | undefined;
 
 export function newDatabase(path: string): Db {

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
-import Database from 'better-sqlite3';
 import { load } from 'sqlite-vec';
+import { openSqlite } from '../../src/lib/sqlite.js';
 import { ROOT } from './tree.js';
 
 export const VECTORS = join(ROOT, 'examples/vectors');
@@ -19,7 +19,7 @@ export const vectorOf = (text: string): number[] => [
 
 /** All that a table of SQLite holds, but for the numbers of its rows. */
 export function sqliteRows(file: string): Record<string, unknown>[] {
-  const db = new Database(file);
+  const db = openSqlite(file);
   try {
     load(db);
     // Nothing was ever embedded.
