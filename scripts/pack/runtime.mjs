@@ -44,7 +44,9 @@ export async function siteExecutable({ bin, summaries, node, work, file }) {
   writeFileSync(assets['commands.json'], JSON.stringify(summaries));
   for (const name of Object.keys(summaries)) {
     assets[`${name}.cjs`] = join(bin, `${name}.bundle.cjs`);
-    assets[`${name}.code`] = join(bin, `${name}.bundle.cjs.${process.version}-${process.arch}`);
+    const code = join(bin, `${name}.bundle.cjs.${process.version}-${process.arch}`);
+    if (!existsSync(code)) throw new Error(`pack: ${code} is not there; build with this Node: npm run build`);
+    assets[`${name}.code`] = code;
   }
   copyFileSync(join(bin, 'lcc-cp.main.cjs'), join(work, 'lcc-cp.cjs'));
   // The name of the main script goes into the executable: without a folder of this machine.
