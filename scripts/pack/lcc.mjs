@@ -49,7 +49,8 @@ function loadedFiles(folder, below = '') {
       return /^(deps|src|test|obj(\.target)?|node_modules|esm|esnext)$/.test(entry.name)
         ? []
         : loadedFiles(folder, path);
-    const isOurs = !/^prebuilds/.test(path) || path.startsWith(`prebuilds/linux-${process.arch}/`);
+    // In a folder of its machine, or a file with its name.
+    const isOurs = !/^prebuilds/.test(path) || /^prebuilds\/linux-(\w+)[/.]/.exec(path)?.[1] === process.arch;
     const isLoaded = /\.(c?js|node)$|^package\.json$/.test(path) && !/^test_extension/.test(entry.name);
     return isOurs && isLoaded ? [path] : [];
   });

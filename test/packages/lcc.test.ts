@@ -12,6 +12,7 @@ import { SETTINGS } from '../../src/config/settings/index.js';
 import { isLong, longIt } from '../support/long.js';
 import { commandNames, projectFiles, readProjectFile, ROOT } from '../support/tree.js';
 import { until } from '../support/until.js';
+import { SQLITE } from '../support/new-database.js';
 import { Machine, noMachine } from './machine.js';
 import { lintianErrors, noPacking, Packed } from './support.js';
 
@@ -86,7 +87,8 @@ describe('the Debian package of an LCC', { skip: noPacking() }, () => {
     const dir = mkdtempSync(join(tmpdir(), 'lcc-look-'));
     try {
       assert.equal(spawnSync('dpkg-deb', ['-x', deb, dir]).status, 0);
-      const load = "require('mariadb').createConnection; require('prom-client').Registry";
+      const load = `require('mariadb').createConnection; require('prom-client').Registry;
+        new (require('${SQLITE}'))(':memory:').exec('CREATE TABLE t(a)')`;
       const cwd = join(dir, 'usr/lib/lcc/dist/bin');
       const loaded = spawnSync(join(dir, 'usr/lib/lcc/lcc-node'), ['-e', load], { cwd, encoding: 'utf8' });
       assert.equal(loaded.status, 0, loaded.stderr);
