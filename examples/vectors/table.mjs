@@ -23,11 +23,8 @@ export function openTable(file) {
 
 /** Vectors have a table once it is known how long they are. */
 export function makeVectors(db, size) {
-  db.exec(
-    `CREATE VIRTUAL TABLE IF NOT EXISTS vectors USING vec0(vector float[${size}] distance_metric=cosine)`,
-  );
+  db.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS vectors USING vec0(vector float[${size}] distance_metric=cosine)`);
 }
 
 export const metaOf = (db, key) => db.prepare('SELECT value FROM meta WHERE key = ?').pluck().get(key);
-export const setMeta = (db, key, value) =>
-  db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(key, String(value));
+export const setMeta = (db, key, value) => db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(key, String(value));
