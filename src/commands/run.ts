@@ -260,8 +260,7 @@ function parseArguments(
     })
     .exitOverride();
   if (spec.operands !== undefined) program.argument('[operands...]');
-  const keys = new Map<string, SettingKey>();
-  const ofActions = new Map<string, OptionSpec>();
+  const named: [name: string, row: OptionSpec][] = [];
   const rows: OptionSpec[] = [...spec.options, ...COMMON_OPTIONS];
   for (const row of rows) {
     const option = new Option(row.flags, helpOf(row));
@@ -271,8 +270,7 @@ function parseArguments(
     else option.argParser(read);
     if (row.once) option.argParser(single(row.flags));
     program.addOption(option);
-    if (row.sets !== undefined) keys.set(option.attributeName(), row.sets);
-    if (row.of !== undefined) ofActions.set(option.attributeName(), row);
+    named.push([option.attributeName(), row]);
     if (option.negate) refuseBoth(program, option.name().replace(/^no-/, ''));
   }
   try {
@@ -283,15 +281,17 @@ function parseArguments(
   }
   const options = program.opts<OptionValues>();
   const settings: CommandContext['settings'] = {};
-  const isGiven = (name: string) => program.getOptionValueSource(name) === 'cli';
-  for (const [name, key] of keys) if (isGiven(name)) settings[key] = textsIn(options[name]);
-  for (const [name, row] of ofActions) if (isGiven(name)) refuseElsewhere(row, program.args.join(' '));
+  for (const [name, row] of named) {
+    if (program.getOptionValueSource(name) !== 'cli') continue;
+    refuseElsewhere(row, program.args.join(' '));
+    if (row.sets !== undefined) settings[row.sets] = textsIn(options[name]);
+  }
   return { options, settings, operands: program.args, afterDashes: rest };
 }
 
 /** An option passed over would leave the caller believing that it was heeded. @throws LccError `usage` */
-function refuseElsewhere({ flags, of = [] }: OptionSpec, said: string): void {
-  if (said === '' || of.some(words => said === words || said.startsWith(`${words} `))) return;
+function refuseElsewhere({ flags, of }: OptionSpec, said: string): void {
+  if (of === undefined || said === '' || of.some(words => `${said} `.startsWith(`${words} `))) return;
   throw new LccError('usage', `${flags.split(' ', 1)[0]} is for ${of.join(', ')}, not for ${said}`);
 }
 
