@@ -166,8 +166,8 @@ export class AbsentPagesStore extends SqlStore {
     this.#counts.clear();
   }
 
-  /** A provider came from another home, or stays. */
-  settled(pid: number): void {
+  /** A provider came from another home, or stays: memory of it is of before. */
+  moved(pid: number): void {
     this.#counts.delete(pid);
   }
 

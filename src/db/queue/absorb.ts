@@ -174,8 +174,8 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
     this.#earlier.reset();
   }
 
-  /** A provider came from another home, or stays. */
-  settled(pid: number): void {
+  /** A provider came from another home, or stays: memory of it is of before. */
+  moved(pid: number): void {
     this.#earlier.forget(pid);
   }
 

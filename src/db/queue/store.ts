@@ -140,7 +140,7 @@ export class QueueStore extends SqlStore {
   /** A provider that moved is here from now on, or stays: memory of it is of what was here before. */
   settle(pid: number): void {
     this.transaction(() => this.moving.settle(pid));
-    for (const store of [this.absorb, this.known, this.audits]) store.settled(pid);
+    for (const store of [this.absorb, this.known, this.audits]) store.moved(pid);
   }
 
   /**

@@ -137,7 +137,7 @@ export class AuditSamples extends JointStore<{ days: TruthDays; visits: VisitSto
   readonly #progress = this.sql.rows<[], Omit<AuditProgress, 'held'>>(
     `SELECT audit.pid, coalesce(sum(state BETWEEN 2 AND 5), 0) AS settled, coalesce(sum(state IN (4, 5)), 0) AS silent,
        coalesce(sum(state = ${failed}), 0) AS failed, coalesce(sum(state < 2), 0) AS open
-     FROM audit JOIN pidb USING (pid) WHERE began > auditdue AND audit.${STAYS} GROUP BY audit.pid`,
+     FROM audit JOIN pidb USING (pid) WHERE began > auditdue AND ${STAYS} GROUP BY audit.pid`,
   );
   readonly #held = this.sql.number<[pid: number]>(
     `SELECT count(*) FROM (SELECT 1 FROM lccurl WHERE pid = ? AND hops IS NULL LIMIT ${MOST_COUNTED})`,
@@ -213,8 +213,8 @@ export class AuditSamples extends JointStore<{ days: TruthDays; visits: VisitSto
     return this.#watched.has(pid);
   }
 
-  /** A provider came from another home, or stays. */
-  settled(pid: number): void {
+  /** A provider came from another home, or stays: memory of it is of before. */
+  moved(pid: number): void {
     this.#watched.add(pid);
   }
 
