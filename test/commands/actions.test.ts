@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import type { CommandSpec, OptionSpec } from '../../src/commands/run.js';
 import { runBin } from '../support/command.js';
 import { commandNames } from '../support/tree.js';
 
 const home = mkdtempSync(join(tmpdir(), 'lcc-actions-'));
+after(() => rmSync(home, { recursive: true }));
 
 const specs: CommandSpec[] = [];
 for (const name of commandNames()) {

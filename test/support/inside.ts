@@ -90,8 +90,7 @@ class Host {
 
 /** How long a run may take: a command that waits for as long as it was told ends by itself, and says what it waited for. */
 function boundMsOf({ args }: InsideRun): number {
-  const [, waitS = '0'] =
-    /^--until-idle=(\d+)/.exec(args.find(arg => arg.startsWith('--until-idle=')) ?? '') ?? [];
+  const [, waitS = '0'] = /--until-idle=(\d+)/.exec(args.join(' ')) ?? [];
   return BOUND_MS + Number(waitS) * 1000;
 }
 
