@@ -62,7 +62,7 @@ function names(file: string): Contender {
     let lines = 0;
     for (const chunk of readChunks(fd)) lines += splitter.push(chunk).length;
     closeSync(fd);
-    return lines + splitter.end().length;
+    return lines + (splitter.end() === undefined ? 0 : 1);
   });
 }
 

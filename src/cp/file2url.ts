@@ -79,16 +79,16 @@ export class Listing {
 
   /**
    * Describes what is left and ends the stream.
-   * @throws LccError `io` without ending it, when some name could not be looked at
+   * @throws LccError `io` without ending it, when some name could not be looked at, or the last is only a
+   * part of one; `abort` is next
    */
   end(): void {
-    this.add(this.#splitter.end());
+    const unended = this.#splitter.end();
     this.#pool?.end();
-    this.#tellRest();
-    if (this.#failed > 0) {
-      this.#out.flush();
+    if (unended !== undefined) this.#addUnended(unended);
+    if (this.#failed > 0)
       throw new LccError('io', `${this.#failed} names could not be read: the listing is incomplete`);
-    }
+    this.#tellRest();
     this.#out.write(STREAM_END);
     this.#out.flush();
   }
@@ -98,6 +98,23 @@ export class Listing {
     this.#pool?.stop();
     this.#tellRest();
     this.#out.flush();
+  }
+
+  /** The last name of a whole list may lack its end (`printf a.html`); that of a list which was cut is only a
+   * part, and hardly ever the name of a file. */
+  #addUnended(name: string): void {
+    this.#options.progress?.(1);
+    let isThere = false;
+    const line = this.#describe([name], problem => {
+      isThere = problem.kind === 'unread' || problem.kind === 'failed';
+      if (isThere) this.#report(problem);
+    });
+    this.#write(line);
+    if (line === '' && !isThere)
+      throw new LccError(
+        'io',
+        `the list ends with ${displayName(name)}, which is no file of the site and has no end of a name after it: it was cut off; make it again`,
+      );
   }
 
   #tellRest(): void {

@@ -22,11 +22,11 @@ export class NameSplitter {
     return names;
   }
 
-  /** The name that is left at the end of the input. */
-  end(): string[] {
+  /** The name that is left at the end of the input, without a separator after it. */
+  end(): string | undefined {
     const last = this.#carry;
     this.#carry = '';
-    return last === '' ? [] : [last];
+    return last === '' ? undefined : last;
   }
 }
 
