@@ -281,18 +281,29 @@ function parseArguments(
   }
   const options = program.opts<OptionValues>();
   const settings: CommandContext['settings'] = {};
+  const action = actionsOf(spec).find(words => `${program.args.join(' ')} `.startsWith(`${words} `));
   for (const [name, row] of named) {
     if (program.getOptionValueSource(name) !== 'cli') continue;
-    refuseElsewhere(row, program.args.join(' '));
+    refuseElsewhere(row, action);
     if (row.sets !== undefined) settings[row.sets] = textsIn(options[name]);
   }
   return { options, settings, operands: program.args, afterDashes: rest };
 }
 
-/** An option passed over would leave the caller believing that it was heeded. @throws LccError `usage` */
-function refuseElsewhere({ flags, of }: OptionSpec, said: string): void {
-  if (of === undefined || said === '' || of.some(words => `${said} `.startsWith(`${words} `))) return;
-  throw new LccError('usage', `${flags.split(' ', 1)[0]} is for ${of.join(', ')}, not for ${said}`);
+/** First words of the operands as the synopsis has them: `root add`. */
+export function actionsOf({ operands = '' }: CommandSpec): string[] {
+  return operands.split('|').flatMap(text => /^[a-z-]+(?: [a-z-]+)*/.exec(text)?.[0] ?? []);
+}
+
+/**
+ * An option passed over would leave the caller believing that it was heeded.
+ * @param action undefined where none is named: the command says so
+ * @throws LccError `usage`
+ */
+function refuseElsewhere({ flags, of }: OptionSpec, action: string | undefined): void {
+  if (of === undefined || action === undefined) return;
+  if (of.some(words => `${action} `.startsWith(`${words} `))) return;
+  throw new LccError('usage', `${flags.split(' ', 1)[0]} is for ${of.join(', ')}, not for ${action}`);
 }
 
 /** The text of a switch as a setting has it: `--no-downgrade` is false. */

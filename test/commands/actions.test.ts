@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import type { CommandSpec, OptionSpec } from '../../src/commands/run.js';
+import { actionsOf, type CommandSpec, type OptionSpec } from '../../src/commands/run.js';
 import { runBin } from '../support/command.js';
 import { commandNames } from '../support/tree.js';
 
@@ -15,10 +15,6 @@ for (const name of commandNames()) {
   const { command } = (await import(`../../src/commands/${name}.js`)) as { command: CommandSpec };
   if (command.options.some(({ of }) => of !== undefined)) specs.push(command);
 }
-
-/** Words of each action, as the synopsis has them: `root add`. */
-const actionsOf = ({ operands = '' }: CommandSpec) =>
-  operands.split('|').map(text => /^[a-z-]+(?: [a-z-]+)*/.exec(text)?.[0] ?? '');
 
 const isFor = ({ of = [] }: OptionSpec, action: string) =>
   of.some(words => action === words || action.startsWith(`${words} `));
@@ -44,6 +40,17 @@ describe('options of an action', () => {
           refused++;
         }
     assert.ok(refused > 300, String(refused));
+  });
+
+  it('are not blamed for an action that there is none of, and no name is said for one', () => {
+    for (const spec of specs)
+      for (const row of spec.options.filter(({ of }) => of !== undefined))
+        for (const action of ['puase', 'ad', 'roo add']) {
+          const done = run(spec.name, [...action.split(' '), given(row).text]);
+          assert.equal(done.status, 64);
+          assert.doesNotMatch(done.stderr, / is for .*, not for /);
+        }
+    assert.match(run('lccrail', ['rm', 'www1', '--wait']).stderr, / not for rm\n$/);
   });
 
   it('are for actions that there are, and --help says for which', () => {
