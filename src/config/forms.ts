@@ -37,6 +37,12 @@ export const HEADER: Form = {
   says: 'use one line of Latin characters',
 };
 
+/** An endpoint on one line; without a port it is the usual one of the daemon. */
+export const ENDPOINT: Form = {
+  accepts: text => /^.+$/.test(text) && readBy(parseEndpoint, text) !== undefined,
+  says: 'write host:port, tls:host:port or unix:/path; a port is 0 to 65535, a path at most 107 bytes',
+};
+
 /** An endpoint on one line, or nothing. What gives metrics has no port of its own: one is named. */
 export const METRICS_ENDPOINT: Form = {
   accepts: text => text === '' || (/^.+$/.test(text) && isWholeEndpoint(text)),

@@ -316,6 +316,20 @@ test('metrics are given at an endpoint that names its port, or nowhere', t => {
     assert.equal(home(t, `[qm]\nmetrics_listen = "${good}"\n`).load().get('qm.metrics_listen'), good);
 });
 
+test('endpoints to listen at are refused where they are written, by their key', t => {
+  const keys = ['uns.listen', 'fe.listen', 'cu.listen', 'cu.http_listen', 'rs.listen', 'rs.operator_listen'];
+  for (const key of [...keys, 'rs.vantages', 'spider.store_listen']) {
+    const [section, name] = key.split('.');
+    for (const bad of ['127.0.0.1:99999', '', '/run/x', 'unix:', 'a:b:c', 'a b:1'])
+      assert.throws(
+        () => home(t, `[${section}]\n${name} = ["localhost:1", "${bad}"]\n`).load(),
+        refusal('config', new RegExp(`lcc\\.toml: ${key} = .*: write host:port, tls:host:port or`)),
+        `${key} ${bad}`,
+      );
+    home(t, `[${section}]\n${name} = ["lcc.example.org", ":7", "[::1]:0", "tls:a:1", "unix:/a b"]\n`).load();
+  }
+});
+
 test('texts that could not be used are refused where they are written, with what they should look like', t => {
   for (const [toml, message] of [
     ['[uns]\nmime = ["text"]', /uns\.mime = \["text"\]: write text\/html, text\/\* or \*\/\*$/],

@@ -1,13 +1,18 @@
 /** `[cu]`: content users, and the server for them. */
 import { DAY, HOUR, KB, MB, SECOND } from '../amounts.js';
-import { HTTP_URL, METRICS_ENDPOINT, ORIGIN } from '../forms.js';
+import { ENDPOINT, HTTP_URL, METRICS_ENDPOINT, ORIGIN } from '../forms.js';
 import { bytes, count, flag, list, ms, text, type Section } from './rows.js';
 
 export const CU = {
-  'cu.listen': list([], 'endpoints content users connect to; lccd starts lccd-cu where there are any'),
+  'cu.listen': list(
+    [],
+    'endpoints content users connect to; lccd starts lccd-cu where there are any',
+    ENDPOINT,
+  ),
   'cu.http_listen': list(
     [],
     'endpoints of the change feed over HTTP; lccd starts lccd-cu where there are any',
+    ENDPOINT,
   ),
   'cu.url': text(
     '',

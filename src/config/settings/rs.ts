@@ -1,10 +1,14 @@
 /** `[rs]`: registration of providers by themselves. */
 import { DAY, GB, HOUR, MB, MINUTE, SECOND } from '../amounts.js';
-import { HTTP_URL, MAIL_ADDRESS, METRICS_ENDPOINT, PORT, SMTP_URL } from '../forms.js';
+import { ENDPOINT, HTTP_URL, MAIL_ADDRESS, METRICS_ENDPOINT, PORT, SMTP_URL } from '../forms.js';
 import { bytes, bytesPerS, count, list, ms, percent, text, type Section } from './rows.js';
 
 export const RS = {
-  'rs.listen': list([], 'endpoints of the Registration Server; lccd starts lccd-rs where there are any'),
+  'rs.listen': list(
+    [],
+    'endpoints of the Registration Server; lccd starts lccd-rs where there are any',
+    ENDPOINT,
+  ),
   'rs.url': text(
     '',
     'public address of the Registration Server with its base path; required with rs.listen',
@@ -13,6 +17,7 @@ export const RS = {
   'rs.operator_listen': list(
     [],
     "endpoints of the operators' pages: on the loopback, or Unix sockets; empty: there are none",
+    ENDPOINT,
   ),
   'rs.operator_url': text(
     '',
@@ -31,6 +36,7 @@ export const RS = {
   'rs.vantages': list(
     [],
     'endpoints of robots elsewhere, lccbot --listen, which must see the same file; one of them may not; none, or at least two',
+    ENDPOINT,
   ),
   'rs.proxies': {
     ...list([], 'networks whose X-Forwarded-For is believed, its last address'),

@@ -1,6 +1,6 @@
 /** `[spider]`: spiders, their URL servers and store servers. */
 import { DAY, GB, HOUR, KB, MB, MINUTE, SECOND } from '../amounts.js';
-import { HEADER, METRICS_ENDPOINT } from '../forms.js';
+import { ENDPOINT, HEADER, METRICS_ENDPOINT } from '../forms.js';
 import { bytes, count, flag, list, ms, text, type Section } from './rows.js';
 
 export const SPIDER = {
@@ -64,7 +64,7 @@ export const SPIDER = {
     'endpoint where the metrics of lccspider are read',
     METRICS_ENDPOINT,
   ),
-  'spider.store_listen': list([], 'endpoints where spiders bring their records to lccstored'),
+  'spider.store_listen': list([], 'endpoints where spiders bring their records to lccstored', ENDPOINT),
   'spider.store_dir': text('', 'folder of a store server; empty: spider/store below $LCC_HOME'),
   'spider.store_compress': {
     type: 'string',

@@ -1,10 +1,10 @@
 /** `[uns]`: the Update Notification Server. */
 import { DAY, GB, HOUR, KB, MB, MINUTE, SECOND } from '../amounts.js';
-import { METRICS_ENDPOINT, MIMETYPES, NAME } from '../forms.js';
+import { ENDPOINT, METRICS_ENDPOINT, MIMETYPES, NAME } from '../forms.js';
 import { bytes, count, list, ms, percent, text, type Section } from './rows.js';
 
 export const UNS = {
-  'uns.listen': { ...list(['127.0.0.1:9000'], 'endpoints CPs connect to'), needsOne: true },
+  'uns.listen': { ...list(['127.0.0.1:9000'], 'endpoints CPs connect to', ENDPOINT), needsOne: true },
   'uns.mime': {
     ...list(['*/*'], 'mimetypes accepted into this LCC, as type/subtype or type/*', MIMETYPES),
     needsOne: true,
