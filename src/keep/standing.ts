@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { FileState } from '../db/engine/ledger.js';
-import { asideName, beginLeaving, endLeaving, finishLeaving, isLeaving } from '../db/sqlite/aside.js';
+import { asideName, beginLeaving, endLeaving, finishLeaving, isLeaving, PARTS } from '../db/sqlite/aside.js';
 import { syncDirectory } from '../lib/durable.js';
 import { step } from '../lib/steps.js';
 import { copiedUpTo } from './copy-note.js';
@@ -48,8 +48,9 @@ export function setAside(path: string, nowMs: number): void {
   }
   const kept = basename(finishLeaving(path) ?? path);
   endLeaving(path);
+  const parts = PARTS.map(part => kept + part);
   for (const file of readdirSync(dirname(path)))
-    if (file.startsWith(`${basename(path)}.replaced-`) && !file.startsWith(kept))
+    if (file.startsWith(`${basename(path)}.replaced-`) && !parts.includes(file))
       rmSync(join(dirname(path), file));
   syncDirectory(dirname(path));
   step('keep.replaced');

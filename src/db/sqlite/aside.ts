@@ -15,7 +15,8 @@ import { inodeOf } from '../../lib/inode.js';
 import { readIfThere } from '../../lib/read-if-there.js';
 import { step } from '../../lib/steps.js';
 
-const PARTS = ['-wal', '-shm', ''];
+/** A database's files after its name; it goes last. */
+export const PARTS = ['-wal', '-shm', ''];
 
 const noteOf = (path: string) => `${path}.leaving`;
 
