@@ -348,7 +348,10 @@ function jsonLine(provider: Provider & { givenroots?: readonly GivenRoot[] }): s
 }
 
 function pidOf({ options }: CommandContext, name: 'pid' | 'pidFrom' = 'pid'): number {
-  const advice = "give the provider's number, 1 or more";
+  const advice =
+    name === 'pid'
+      ? "give the provider's number, 1 or more"
+      : 'give the number of the first of these providers, 1 or more';
   const pid = numberOf(options, name, advice);
   if (pid === undefined) throw new LccError('usage', `${flagOf(name)}=N is missing: ${advice}`);
   return pid;

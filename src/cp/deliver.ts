@@ -172,15 +172,15 @@ function standingOf(
   const sharedIn = site && sharedFolder(site, beside);
   const others =
     beside.length > 0
-      ? `${beside.join(', ')} beside this state`
-      : sharedIn && `the states that were beside this one in ${sharedIn}`;
-  const sharedWith = others ?? (urls.isShare ? 'other pipes or earlier lists' : undefined);
+      ? `${beside.join(', ')} beside this state ${beside.length === 1 ? 'announces' : 'announce'}`
+      : sharedIn && `the states that were beside this one in ${sharedIn} announce`;
+  const sharedWith = others ?? (urls.isShare ? 'other pipes or earlier lists announce' : undefined);
   // One that is new to the provider gets everything anyway.
   const isComparable = site !== undefined && !status.isNew;
   return {
     isSetBack: isComparable && wentBack(site.last, now),
     isReplaced: isComparable && site.isReplaced,
-    sharedWith: sharedWith === undefined ? undefined : `${sharedWith} announce for provider ${now.pid}, too`,
+    sharedWith: sharedWith === undefined ? undefined : `${sharedWith} for provider ${now.pid}, too`,
     sharedIn,
     isAnswered: site?.last?.isAnswered === true,
   };

@@ -33,7 +33,7 @@ test('two pipes, one provider: a wanted full set is answered by all of each, as 
     assert.equal(done.status, 0, done.stderr);
     assert.match(
       done.stderr,
-      /the UNS wants a full set; (?:feed\.state|state\.txt) beside this state announce for provider \d+, too: /,
+      /the UNS wants a full set; (?:feed\.state|state\.txt) beside this state announces for provider \d+, too: /,
     );
     assert.deepEqual(await arrives(pid), { set: 'partial', urlprefix: SITE, curls });
     await forget();
@@ -46,7 +46,7 @@ test('two pipes, one provider: a wanted full set is answered by all of each, as 
     [site.told([url('b.html')], ['--full']), []],
   ] as const) {
     const refused = await lcccp(pid, stream, [...args]);
-    assert.match(refused.stderr, /feed\.state beside this state announce for provider .* sort -u FILE/);
+    assert.match(refused.stderr, /feed\.state beside this state announces for provider .* sort -u FILE/);
     assert.equal(refused.status, args.length > 0 ? 64 : 65);
   }
   assert.equal(receiver.sets.length, 0);
