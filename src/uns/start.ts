@@ -3,6 +3,8 @@ import { epochOf } from '../daemon/kept.js';
 import { listenAll } from '../daemon/listen-all.js';
 import { whenProxied } from '../daemon/proxied.js';
 import type { Bound, Connection, Entrance, Running, Services } from '../daemon/types.js';
+import { isToBeUpgraded } from '../db/sqlite/open.js';
+import { pause } from '../lib/clock.js';
 import { parseEndpoint, type Endpoint } from '../lib/endpoint.js';
 import { openFilesLimit } from '../lib/open-files.js';
 import { initRejected, setRejected } from '../wire/cp-uns/server.js';
@@ -15,6 +17,8 @@ import { UnsServer } from './server.js';
 const MAX_DOORS = 100;
 /** Connections to the Queue Manager: providers whose sets are sent at a time, one large set among them. */
 const QM_CONNECTIONS = 16;
+
+const UPGRADE_LOOK_MS = 100;
 
 /** Daemons in front have places of their own, and say whose address a CP has. At the spider door the
  * permission to connect is the login. Who pushes may only say that something happened to pages: that door is
@@ -38,6 +42,12 @@ const PLACES: Record<'front' | 'spider' | 'push', Bound> = {
 /** Front ends say whose a connection is that they pass on, which counts as if the CP had made it. */
 const FRONT_ENDS: Entrance = { machines: true, say: ({ message }) => initRejected(102, message) };
 
+/** A standby of a later release has taken the home over: until its Queue Manager has brought the database to
+ * that release no provider can be read. CPs are held by front ends, or look for another machine, meanwhile. */
+async function whenUpgraded(path: string, { clock, told }: Services): Promise<void> {
+  while (!told.aborted && isToBeUpgraded(path)) await pause(clock, UPGRADE_LOOK_MS, told);
+}
+
 /**
  * @param doors where daemons in front connect, and where what delivers urls that their owners did not
  *   announce does: Unix sockets; at `push` pushes alone, at `cps` front ends with CPs
@@ -55,6 +65,7 @@ export async function startUns(
   if (maxConnections < set.maxConnections)
     log.warn('fewer connections than configured; raise ulimit -n', { connections: maxConnections });
   const epoch = await epochOf(services.kept(), services.told);
+  if (epoch !== undefined && epoch > 0) await whenUpgraded(options.lccDb, services);
   const uns = new UnsServer({ options, epoch, clock, log, fail: error => services.fail(error) });
   const endpoints = set.listen.map(text => parseEndpoint(text));
   const { listens, close } = await listenAll(services, endpoints, each => uns.accept(each));
