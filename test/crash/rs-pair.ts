@@ -157,10 +157,10 @@ operator_listen = ["unix:${this.operators}"]
     return { ...process.env, LCC_HOME: this.home, PATH: `${join(ROOT, 'bin')}:${process.env['PATH']}` };
   }
 
-  /** Those that the Queue Manager has answered. */
+  /** Those that the Queue Manager has answered; within a second their order is not known. */
   operations(): object[] {
     const db = openReadOnly(join(this.home, 'lcc.db'));
-    const operations = db.prepare<[], object>('SELECT op, pid, answer FROM rsop ORDER BY at').all();
+    const operations = db.prepare<[], object>('SELECT op, pid, answer FROM rsop ORDER BY at, op').all();
     db.close();
     return operations;
   }
