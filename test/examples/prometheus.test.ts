@@ -162,6 +162,7 @@ describe('one endpoint of lccd', () => {
       await lcc.run('lccctl pause -q');
       await lcc.deliver('partial', [urlTag('later')]);
       await lcc.deliver('partial', [urlTag('later2')]);
+      await until('both wait', () => lcc.log.split('"event":"set absorbed"').length > 3);
       const db = openDatabase(join(lcc.home, 'lcc.db'));
       db.exec(`UPDATE pidb SET lastset = lastset - 7 * 86400, setevery = 86400;
         UPDATE qpsdb SET absorbedat = absorbedat - 7 * 86400`);
