@@ -256,9 +256,17 @@ export class EngineNode {
     await this.query("set global wsrep_provider_options='gmcast.isolate=0'");
   }
 
-  /** Brings back a node that the others gave up while it was frozen, as the manual says. */
+  /**
+   * Brings back a node that the others gave up while it was frozen, as the manual says. One that is coming back by itself
+   * is left alone: told to join, it would begin again, and end when its donor has given it up.
+   */
   async reconnect(): Promise<void> {
-    await this.query('set global wsrep_cluster_address=@@wsrep_cluster_address');
+    if ((await this.wsrep('cluster_status')) !== 'Primary')
+      await this.query('set global wsrep_cluster_address=@@wsrep_cluster_address');
+    await until('it has joined', async () => {
+      if (this.pid === undefined) await this.start();
+      return (await this.wsrep('local_state_comment').catch(() => '')) === 'Synced';
+    });
   }
 
   /** One query, as the engine's root, over its socket. @param boundMs until a node that is frozen is given up */
