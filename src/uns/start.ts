@@ -42,8 +42,8 @@ const PLACES: Record<'front' | 'spider' | 'push', Bound> = {
 /** Front ends say whose a connection is that they pass on, which counts as if the CP had made it. */
 const FRONT_ENDS: Entrance = { machines: true, say: ({ message }) => initRejected(102, message) };
 
-/** A standby of a later release has taken the home over: until its Queue Manager has brought the database to
- * that release no provider can be read. CPs are held by front ends, or look for another machine, meanwhile. */
+/** A standby of a later release has taken the home over: no provider can be read until its Queue Manager has
+ * brought the database to that release. Front ends hold CPs meanwhile, others look for another machine. */
 async function whenUpgraded(path: string, { clock, told }: Services): Promise<void> {
   while (!told.aborted && isToBeUpgraded(path)) await pause(clock, UPGRADE_LOOK_MS, told);
 }

@@ -327,16 +327,8 @@ export class EngineNode {
       `--bind-address=${this.address}`,
       `--port=${this.port}`,
     ];
-    const [file = '', ...args] = [
-      ...this.#host.via,
-      ...BY_MYSQL,
-      'mariadbd',
-      ...SERVER,
-      ...own,
-      ...this.#args,
-      ...more,
-    ];
-    return [file, args];
+    const [file = '', ...first] = [...this.#host.via, ...BY_MYSQL, 'mariadbd', ...SERVER];
+    return [file, [...first, ...own, ...this.#args, ...more]];
   }
 
   #spawn(more: readonly string[]): ChildProcess {
