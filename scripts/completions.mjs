@@ -50,29 +50,25 @@ function optionOf(row, settings) {
 }
 
 /**
- * First words of the operands, each with those that may follow it: `root add|root rm|list` is `{ root: ['add', 'rm'], list: [] }`.
+ * First words of actions, each with those that may follow it: `root add`, `root rm`, `list` are `{ root: ['add', 'rm'], list: [] }`.
  * @returns {Record<string, string[]>} empty where operands are names
  */
-function actionsOf(operands = '') {
-  const actions = {};
-  for (const alternative of operands.replace(/^\[(?=[a-z])/, '').split('|')) {
-    const [first, second] = alternative.split(' ').map(word => word.replace(/\]$/, ''));
-    if (!/^[a-z][a-z-]*$/.test(first)) continue;
-    actions[first] ??= [];
-    if (second !== undefined && /^[a-z][a-z-]*$/.test(second)) actions[first].push(second);
-  }
-  return actions;
+function byFirstWord(actions) {
+  const seconds = {};
+  for (const [first, second] of actions.map(action => action.split(' ')))
+    (seconds[first] ??= []).push(...(second === undefined ? [] : [second]));
+  return seconds;
 }
 
-/** A command as shells need it. @param spec of src/commands/NAME.ts */
-export function shellCommand(spec, commonOptions, settings) {
+/** A command as shells need it. @param spec of src/commands/NAME.ts, with its actions */
+function shellCommand(spec, commonOptions, settings) {
   const rows = [...spec.options, ...commonOptions, ...COMMON];
   const operands = spec.operands ?? '';
   return {
     name: spec.name,
     summary: spec.summary,
     options: rows.map(row => optionOf(row, settings)),
-    actions: actionsOf(operands),
+    actions: byFirstWord(spec.actions),
     /** What operands are. */
     operands: /FILE|NAME\.\.\.\]$/.test(operands) && !/^[a-z]/.test(operands) ? 'files' : 'none',
     /** What follows `--`. */
@@ -85,13 +81,14 @@ export function shellCommand(spec, commonOptions, settings) {
 /** All commands, as package.json has them, from what the compiler has made of them. */
 export async function shellCommands(root) {
   const load = path => import(pathToFileURL(join(root, 'dist/src', path)).href);
-  const { COMMON_OPTIONS, helpOf } = await load('commands/common-options.js');
+  const { actionsOf, COMMON_OPTIONS, helpOf } = await load('commands/common-options.js');
   const { SETTINGS } = await load('config/settings/index.js');
   const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const specs = await Promise.all(Object.keys(bin).map(name => load(`commands/${name}.js`)));
   return specs.map(({ command }) => {
     const options = command.options.map(row => ({ ...row, help: helpOf(row) }));
-    return shellCommand({ ...command, options }, COMMON_OPTIONS, SETTINGS);
+    const actions = actionsOf(command.operands);
+    return shellCommand({ ...command, options, actions }, COMMON_OPTIONS, SETTINGS);
   });
 }
 

@@ -8,6 +8,17 @@ export const COMMON_OPTIONS: { flags: string; help: string }[] = [
   { flags: '-v, --verbose', help: 'explain what is being done' },
 ];
 
+/** First words of the operands as the synopsis has them: `root add`. */
+export function actionsOf(operands = ''): string[] {
+  const alternatives = operands.replace(/^\[(?=[a-z])/, '').split('|');
+  return alternatives.flatMap(text => /^[a-z][a-z-]*(?: [a-z][a-z-]*)*/.exec(text)?.[0] ?? []);
+}
+
+/** The action that somebody names by the first of the words; undefined: there is none of that name. */
+export function actionIn(operands: string | undefined, words: readonly string[]): string | undefined {
+  return actionsOf(operands).find(action => `${words.join(' ')} `.startsWith(`${action} `));
+}
+
 /** An option's line in `--help` and in completions: the actions that it is for come first. */
 export function helpOf({ of, help }: { of?: readonly string[]; help: string }): string {
   return of === undefined ? help : `${of.join(', ')}: ${help}`;

@@ -14,7 +14,7 @@ import { EXIT, exitStatusOf, FailedBefore, LccError, messageOf, reasonOf } from 
 import { writeFailure, writeFully } from '../lib/stdio.js';
 import { Progress, type Advance } from '../lib/progress.js';
 import { streamFailure } from '../wire/stream-failure.js';
-import { addHelp, COMMON_OPTIONS, helpOf } from './common-options.js';
+import { actionIn, addHelp, COMMON_OPTIONS, helpOf } from './common-options.js';
 
 /** One row of a command's option table; man pages are compared with these by a test. */
 export interface OptionSpec {
@@ -281,28 +281,18 @@ function parseArguments(
   }
   const options = program.opts<OptionValues>();
   const settings: CommandContext['settings'] = {};
-  const action = actionsOf(spec).find(words => `${program.args.join(' ')} `.startsWith(`${words} `));
   for (const [name, row] of named) {
     if (program.getOptionValueSource(name) !== 'cli') continue;
-    refuseElsewhere(row, action);
+    if (row.of !== undefined) refuseElsewhere(row.flags, row.of, actionIn(spec.operands, program.args));
     if (row.sets !== undefined) settings[row.sets] = textsIn(options[name]);
   }
   return { options, settings, operands: program.args, afterDashes: rest };
 }
 
-/** First words of the operands as the synopsis has them: `root add`. */
-export function actionsOf({ operands = '' }: CommandSpec): string[] {
-  return operands.split('|').flatMap(text => /^[a-z-]+(?: [a-z-]+)*/.exec(text)?.[0] ?? []);
-}
-
-/**
- * An option passed over would leave the caller believing that it was heeded.
- * @param action undefined where none is named: the command says so
- * @throws LccError `usage`
- */
-function refuseElsewhere({ flags, of }: OptionSpec, action: string | undefined): void {
-  if (of === undefined || action === undefined) return;
-  if (of.some(words => `${action} `.startsWith(`${words} `))) return;
+/** An option passed over would leave the caller believing that it was heeded. Where no action is named the
+ * command says so. @throws LccError `usage` */
+function refuseElsewhere(flags: string, of: readonly string[], action: string | undefined): void {
+  if (action === undefined || of.some(words => `${action} `.startsWith(`${words} `))) return;
   throw new LccError('usage', `${flags.split(' ', 1)[0]} is for ${of.join(', ')}, not for ${action}`);
 }
 

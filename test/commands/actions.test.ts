@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { actionsOf, type CommandSpec, type OptionSpec } from '../../src/commands/run.js';
+import { actionsOf } from '../../src/commands/common-options.js';
+import type { CommandSpec, OptionSpec } from '../../src/commands/run.js';
 import { runBin } from '../support/command.js';
 import { commandNames } from '../support/tree.js';
 
@@ -32,7 +33,7 @@ describe('options of an action', () => {
     let refused = 0;
     for (const spec of specs)
       for (const row of spec.options.filter(({ of }) => of !== undefined))
-        for (const action of actionsOf(spec).filter(words => !isFor(row, words))) {
+        for (const action of actionsOf(spec.operands).filter(words => !isFor(row, words))) {
           const { flag, text } = given(row);
           const done = run(spec.name, [...action.split(' '), text]);
           const why = `${spec.name}: ${flag} is for ${row.of?.join(', ')}, not for ${action}\n`;
@@ -59,7 +60,7 @@ describe('options of an action', () => {
       for (const row of spec.options) {
         for (const words of row.of ?? [])
           assert.ok(
-            actionsOf(spec).some(action => isFor({ ...row, of: [words] }, action)),
+            actionsOf(spec.operands).some(action => isFor({ ...row, of: [words] }, action)),
             `${spec.name} ${words}`,
           );
         if (row.of !== undefined) assert.ok(help.includes(`${row.of.join(', ')}: ${row.help}`), row.flags);
