@@ -4,7 +4,6 @@ import { dirname } from 'node:path';
 import { fullDiskTrap } from '../config/full-disk-trap.js';
 import type { Config } from '../config/load.js';
 import { printConfig } from '../config/print-config.js';
-import { parseEndpoint } from '../lib/endpoint.js';
 import { EXIT } from '../lib/errors.js';
 import { daemonsIn, lookAt } from '../daemon/ask.js';
 import type { Status } from '../daemon/figures.js';
@@ -17,7 +16,7 @@ import type { Sampled } from '../web/metrics.js';
 import { runAsDaemon } from './daemon.js';
 import { FIGURES } from './figures.js';
 import { readLcc } from './lcc-db.js';
-import { CONFIG_OPTION, configOf, settingOption, textsOf } from './options.js';
+import { CONFIG_OPTION, configOf, settingOption } from './options.js';
 import type { CommandContext, CommandSpec } from './run.js';
 
 export const command: CommandSpec = {
@@ -42,8 +41,6 @@ export const command: CommandSpec = {
 
 function run(context: CommandContext): Promise<number> | number {
   const { options } = context;
-  for (const name of ['listen', 'cuListen'])
-    for (const endpoint of textsOf(options, name) ?? []) parseEndpoint(endpoint);
   if (options['printConfig'] === true) {
     context.print(printConfig(configOf(context)));
     return EXIT.ok;
