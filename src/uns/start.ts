@@ -65,7 +65,7 @@ export async function startUns(
   if (maxConnections < set.maxConnections)
     log.warn('fewer connections than configured; raise ulimit -n', { connections: maxConnections });
   const epoch = await epochOf(services.kept(), services.told);
-  if (epoch !== undefined && epoch > 0) await whenUpgraded(options.lccDb, services);
+  if (options.isKept) await whenUpgraded(options.lccDb, services);
   const uns = new UnsServer({ options, epoch, clock, log, fail: error => services.fail(error) });
   const endpoints = set.listen.map(text => parseEndpoint(text));
   const { listens, close } = await listenAll(services, endpoints, each => uns.accept(each));
