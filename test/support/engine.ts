@@ -138,7 +138,8 @@ export class Engine {
   }
 }
 
-/** A node ends when the one that was to give it its state leaves meanwhile; its service manager starts it again. */
+/** A node ends when the one that was to give it its state leaves meanwhile; its service manager starts it again, at its
+ * start and later. */
 const JOINS_AGAIN = 2;
 
 /** Ports of a node: of SQL, of the group, of state transfers, small and whole. */
@@ -155,6 +156,8 @@ export class EngineNode {
   /** Group addresses of the others. */
   #others: string[] = [];
   #child: ChildProcess | undefined;
+  /** It is to end: nobody starts it again. */
+  #isEnding = false;
 
   static async at(host: EngineHost, dir: string, args: readonly string[]): Promise<EngineNode> {
     const ports = [await freePort(), await freePort(), await freePort(), await freePort()] as const;
@@ -206,12 +209,15 @@ export class EngineNode {
 
   /** Starts it again, also after a kill; resolves when it has answered a query. @param isFirst begins a new cluster */
   async start({ isFirst = false } = {}): Promise<void> {
+    this.#isEnding = false;
     for (let left = isFirst ? 0 : JOINS_AGAIN; ; left--)
       try {
-        return await this.#startOnce(isFirst);
+        await this.#startOnce(isFirst);
+        break;
       } catch (error) {
-        if (left === 0 || this.pid !== undefined) throw error;
+        if (left === 0 || this.#isEnding || this.pid !== undefined) throw error;
       }
+    this.#child?.once('exit', () => void (this.#isEnding || this.start().catch(() => undefined)));
   }
 
   async #startOnce(isFirst: boolean): Promise<void> {
@@ -230,11 +236,13 @@ export class EngineNode {
 
   /** Ends it in order. */
   async stop(): Promise<void> {
+    this.#isEnding = true;
     this.#signal('SIGTERM');
     await this.#gone();
   }
 
   async kill(): Promise<void> {
+    this.#isEnding = true;
     this.#signal('SIGKILL');
     await this.#gone();
   }
@@ -256,17 +264,11 @@ export class EngineNode {
     await this.query("set global wsrep_provider_options='gmcast.isolate=0'");
   }
 
-  /**
-   * Brings back a node that the others gave up while it was frozen, as the manual says. One that is coming back by itself
-   * is left alone: told to join, it would begin again, and end when its donor has given it up.
-   */
+  /** Brings back a node that the others gave up while it was frozen, as the manual says; one that ends meanwhile, for its
+   * donor has left, is told when it is there again. */
   async reconnect(): Promise<void> {
-    if ((await this.wsrep('cluster_status')) !== 'Primary')
-      await this.query('set global wsrep_cluster_address=@@wsrep_cluster_address');
-    await until('it has joined', async () => {
-      if (this.pid === undefined) await this.start();
-      return (await this.wsrep('local_state_comment').catch(() => '')) === 'Synced';
-    });
+    const join = 'set global wsrep_cluster_address=@@wsrep_cluster_address';
+    await until('it is told to join', () => this.query(join).catch(() => false));
   }
 
   /** One query, as the engine's root, over its socket. @param boundMs until a node that is frozen is given up */

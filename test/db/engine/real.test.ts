@@ -62,6 +62,13 @@ describe('an engine of tests', { skip: noGalera }, () => {
         await first.start();
         await see(3, ...engine.nodes);
         assert.equal(await rows(first), 1);
+        // As one that ends by itself, which its service manager starts again.
+        const before = third.pid;
+        assert.ok(before);
+        process.kill(before, 'SIGABRT');
+        await until('another process has begun', () => third.pid !== undefined && third.pid !== before);
+        await until('it answers', () => third.query('select 1').catch(() => false));
+        await see(3, ...engine.nodes);
         third.freeze();
         await see(2, first, second);
         third.thaw();
