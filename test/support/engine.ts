@@ -264,11 +264,13 @@ export class EngineNode {
     await this.query("set global wsrep_provider_options='gmcast.isolate=0'");
   }
 
-  /** Brings back a node that the others gave up while it was frozen, as the manual says; one that ends meanwhile, for its
-   * donor has left, is told when it is there again. */
+  /** Brings back a node that the others gave up while it was frozen, as the manual says; it may end meanwhile, when its donor
+   * has left. Resolves when it has what the others have. */
   async reconnect(): Promise<void> {
     const join = 'set global wsrep_cluster_address=@@wsrep_cluster_address';
     await until('it is told to join', () => this.query(join).catch(() => false));
+    const state = () => this.wsrep('local_state_comment').catch(() => '');
+    await until('it has joined', async () => (await state()) === 'Synced');
   }
 
   /** One query, as the engine's root, over its socket. @param boundMs until a node that is frozen is given up */
