@@ -5,6 +5,8 @@ import type { ChildStatus } from './child.js';
 
 /** A daemon that has run for longer is taken to be well again. */
 const RECENTLY_S = 600;
+/** A daemon that is not ready this time after its start is reported: it may upgrade a database. */
+const LONG_START_S = 2;
 
 type OfChild = [name: string, help: string, number: (child: Status) => number];
 
@@ -65,11 +67,13 @@ function describeChildren(count: number, status: Status, away: readonly string[]
 function ofChild(child: Status, nowMs: number): string[] {
   const { name, state, held_up: heldUp, restarts, started_at_s: startedS, last_end: end } = child;
   if (typeof heldUp === 'string') return [`${String(name)} is not started again for now: ${heldUp}`];
+  const ageS = Math.max(0, Math.floor(nowMs / 1000) - Number(startedS));
+  if (state === 'starting' && ageS >= LONG_START_S)
+    return [`${String(name)} has been starting for ${formatDuration(ageS)}; the log says what it does`];
   if (typeof end !== 'string') return [];
   if (state === 'stopped')
     return [`${String(name)} ${end} and stays down: mend what it says in the log, then reload lccd (SIGHUP)`];
   if (state === 'waiting') return [`${String(name)} ${end} and is started again; the log says more`];
-  const ageS = Math.max(0, Math.floor(nowMs / 1000) - Number(startedS));
   const count = Number(restarts);
   if (!(count > 0 && ageS < RECENTLY_S)) return [];
   const times = count === 1 ? '' : ` (${count} times in all)`;

@@ -61,7 +61,10 @@ for (const version of ['0.1.0', '0.2.0'])
     it('is not read before somebody has upgraded it, and says so in a line', () => {
       const { status, stderr } = runCommand(home, 'lccq', ['--count']);
       assert.equal(status, 78);
-      assert.match(stderr, /^lccq: \S+lcc\.db: schema \d of an older LCC; start lccd to upgrade it\n$/);
+      assert.match(
+        stderr,
+        /^lccq: \S+lcc\.db: schema \d of an older LCC; lccd upgrades it when it starts\n$/,
+      );
     });
 
     it('has its rows, its queue and its counters as they were', () => {

@@ -81,7 +81,10 @@ export function openReadOnly(path: string): Db {
     const version = versionOf(db, path, STEPS);
     if (version === 0) throw new LccError('input.missing', `${path}: still empty; start lccd`);
     if (version < SCHEMA_VERSION)
-      throw new LccError('config', `${path}: schema ${version} of an older LCC; start lccd to upgrade it`);
+      throw new LccError(
+        'config',
+        `${path}: schema ${version} of an older LCC; lccd upgrades it when it starts`,
+      );
     return db;
   } catch (error) {
     db?.close();

@@ -1,7 +1,7 @@
 /** Reasons that an operator should know unasked: why nothing moves, what is broken, what waits for a
  * decision. */
 import { amount, formatDuration, formatUntil } from '../../config/words.js';
-import { figureOf } from '../../daemon/figures.js';
+import { figureOf, listOf } from '../../daemon/figures.js';
 import { COUNTED_FAILED } from '../../db/queue/failed.js';
 import type { ProviderRhythm } from '../../db/providers/silence.js';
 import type { QueueSummary } from '../../db/queue/shape.js';
@@ -26,6 +26,10 @@ export function reasonsOf(
   );
   const isQueueHere =
     looks.some(({ name }) => name === 'lccd-qm') ||
+    // While it starts it cannot be asked.
+    answers('lccd')
+      .flatMap(status => listOf(status, 'children'))
+      .some(({ name, state }) => name === 'lccd-qm' && state === 'starting') ||
     isOutpost(looks, queue) ||
     standbyFor(looks) !== undefined;
   const [qm] = answers('lccd-qm');

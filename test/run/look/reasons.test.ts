@@ -116,28 +116,6 @@ describe('why nothing moves', () => {
     assert.equal(says(0, 0, NOW_MS + 5000), '');
   });
 
-  it('names a daemon that was started again of late, or is yet to be, and how it ended', () => {
-    const now = NOW_MS / 1000;
-    const well = { name: 'lccd-qm', state: 'ready', restarts: 0, started_at_s: now, last_end: null };
-    const of = (child: Record<string, unknown>) =>
-      reasonsOf([...lcc(), says('lccd', { children: [well, { ...well, ...child }] })], QUEUE, NOW_MS);
-    const killed = { name: 'lccbot', restarts: 1, last_end: 'was killed by SIGKILL' };
-    assert.deepEqual(of({ ...killed, started_at_s: now - 5 }), [
-      'lccbot was started again 5 s ago: it was killed by SIGKILL; the log says more',
-    ]);
-    assert.deepEqual(of({ ...killed, restarts: 7, last_end: 'exited with 70', started_at_s: now + 1 }), [
-      'lccbot was started again 0 s ago (7 times in all): it exited with 70; the log says more',
-    ]);
-    assert.deepEqual(of({ ...killed, restarts: 7, started_at_s: now - 600 }), []);
-    assert.deepEqual(of({ ...killed, state: 'waiting' }), [
-      'lccbot was killed by SIGKILL and is started again; the log says more',
-    ]);
-    const down = { name: 'lccd-hard', state: 'stopped', last_end: 'exited with 78' };
-    assert.deepEqual(of(down), [
-      'lccd-hard exited with 78 and stays down: mend what it says in the log, then reload lccd (SIGHUP)',
-    ]);
-  });
-
   it('is silent when all is well', () => assert.deepEqual(reasonsOf(lcc(), QUEUE, NOW_MS), []));
 
   it('does not miss the Queue Manager where only robots and their Bot Managers run', () => {
