@@ -3,7 +3,7 @@
 import { limitText } from '../config/settings/index.js';
 import { LccError } from '../lib/errors.js';
 import type { Distributor } from './distribute.js';
-import type { FetchTask, RobotWorker } from './robots.js';
+import type { FetchTask, RobotWorker } from './robot-worker.js';
 
 export function cutHungRobots(
   robots: Iterable<RobotWorker>,

@@ -33,7 +33,7 @@ import type { PassingOptions } from './options.js';
 import { MissingRobots } from './missing-robots.js';
 import { storeFull } from './store-full-answer.js';
 import { robotWait } from './robot-wait.js';
-import { RobotWorker, type FetchTask } from './robots.js';
+import { RobotWorker, type FetchTask } from './robot-worker.js';
 import type { Store } from './store.js';
 import { outcomeOfName } from './source-lost.js';
 import { Upstream } from './upstream.js';

@@ -1,7 +1,7 @@
 /** Results go together, since each message wakes two daemons up: as many as there are requests left to fetch
  * meanwhile, within these bounds, or what has come within the delay; at once when nothing else goes on. */
 import type { Clock } from '../lib/clock.js';
-import type { Session } from './session.js';
+import type { Session } from './session-state.js';
 
 const MIN_RESULT_BATCH = 8;
 const MAX_RESULT_BATCH = 32;

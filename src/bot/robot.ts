@@ -30,8 +30,8 @@ import { countsOf, type BotStatus } from './figures.js';
 import { BotLanes, type BotLane } from './lanes.js';
 import { offeredSlots } from './offered-slots.js';
 import { areEnough, sendResults, sendSoon } from './result-batch.js';
-import { BegunFetch, newSession } from './session.js';
-import type { Ahead, Asker, Served, Session, WaitingRequest } from './session.js';
+import { BegunFetch, newSession } from './session-state.js';
+import type { Ahead, Asker, Served, Session, WaitingRequest } from './session-state.js';
 import { StoreFiles } from './store-files.js';
 import { verdictOf } from './verdict.js';
 

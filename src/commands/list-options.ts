@@ -5,7 +5,7 @@ import { amount } from '../config/words.js';
 import { EXIT, LccError, type ExitStatus } from '../lib/errors.js';
 import { Output } from '../lib/stdio.js';
 import { SOURCE_LIMITS } from '../sources/limits.js';
-import { writeLists, type ListOptions } from '../sources/list.js';
+import { writeLists, type ListOptions } from '../sources/write-lists.js';
 import { placeOf, type DocumentPlace } from '../sources/places.js';
 import { configOf, durationMsOf, textOf, textsOf } from './options.js';
 import type { Coverage } from '../wire/coverage.js';

@@ -2,7 +2,7 @@
 import { Md5Lanes } from '../lib/md5-lanes.js';
 import { escapeAttribute } from '../lib/xml/escape.js';
 import { printedOf } from '../wire/mtime.js';
-import { belowRoot } from './docroot.js';
+import { belowRoot } from './below-root.js';
 import { factsOf, nameOf } from './find.js';
 import { mimeTable } from './mime-types.js';
 import { createHasher, statFile, whyGone, type FileFacts, type NoFacts } from './read-file.js';

@@ -18,7 +18,7 @@ import { STRANGER_REST_BYTES, type FairShare, type PeerReading } from '../lib/fa
 import type { Log } from '../lib/log.js';
 import type { XmlLimits } from '../lib/xml/types.js';
 import { Refusal } from '../wire/refusal.js';
-import { UnsAnswer } from './answer.js';
+import { UnsAnswer } from './uns-answer.js';
 import type { UnsPassage, UnsDoors } from './ready.js';
 import type { Routes } from './routes.js';
 import { CpWords } from './words.js';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { UnsAnswer } from '../../src/fe/answer.js';
+import { UnsAnswer } from '../../src/fe/uns-answer.js';
 import { CpWords } from '../../src/fe/words.js';
 import { UnsReader, type UnsEvent } from '../../src/wire/cp-uns/client.js';
 import {

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { RsDatabase } from '../../src/db/rs/database.js';
 import type { KeyVerdict } from '../../src/rs/indexnow/key-file.js';
 import { IndexNowIntake } from '../../src/rs/indexnow/intake.js';
-import { Keys } from '../../src/rs/indexnow/keys.js';
+import { Keys } from '../../src/rs/indexnow/key-standing.js';
 import { requestOfBody, requestOfQuery } from '../../src/rs/indexnow/request.js';
 import { PushRefusals } from '../../src/rs/push/refusals.js';
 import { RsRequestRefused } from '../../src/rs/refusal.js';

@@ -6,7 +6,7 @@ import { systemClock, type Clock } from '../../src/lib/clock.js';
 import { Output } from '../../src/lib/stdio.js';
 import type { Extras } from '../../src/sources/found.js';
 import type { SourceLimits } from '../../src/sources/limits.js';
-import { writeLists, type ListOptions, type ListResult } from '../../src/sources/list.js';
+import { writeLists, type ListOptions, type ListResult } from '../../src/sources/write-lists.js';
 import { placeOf } from '../../src/sources/places.js';
 
 export const base = mkdtempSync(join(tmpdir(), 'sources-'));

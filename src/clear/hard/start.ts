@@ -1,7 +1,7 @@
 /** lccd-hard put together: requests, rails, what is noted of them; and its end. */
 import type { Running, Services } from '../../daemon/types.js';
 import { closeFleet, reloadLogins, startClearing, type ClearParts } from '../daemon.js';
-import { Rounds } from '../rounds.js';
+import { Looks } from '../looks.js';
 import type { HardStatus } from '../figures.js';
 import { Fleet } from '../rails/fleet.js';
 import { railsStatus } from '../rails/status.js';
@@ -22,16 +22,16 @@ function run(parts: ClearParts): Running {
   db.requireSound();
   const fleet = new Fleet({ db, commits, clock, log, limits: options, op: 'D', secrets });
   const reader = new RequestReader({ db, fleet, commits, clock, log, limits: options, fail });
-  const rounds = new Rounds(parts);
+  const looks = new Looks(parts);
   const statusOf = railsStatus(db.backlog, clock);
 
-  rounds.every(options.refreshMs, () => fleet.refresh());
-  rounds.every(options.pollMs, () => reader.wake());
-  rounds.every(UPKEEP_MS, upkeep);
-  rounds.watch('lccd-hard', () => reader.wake());
+  looks.every(options.refreshMs, () => fleet.refresh());
+  looks.every(options.pollMs, () => reader.wake());
+  looks.every(UPKEEP_MS, upkeep);
+  looks.watch('lccd-hard', () => reader.wake());
 
   function upkeep(): void {
-    if (rounds.isOver) return;
+    if (looks.isOver) return;
     const nowMs = clock.nowMs();
     const { journalMs, maxJournalRows, rejectedMs } = options.upkeep;
     commits.add(() => {
@@ -63,7 +63,7 @@ function run(parts: ClearParts): Running {
     reload: () => reloadLogins(parts, fleet),
     async stop() {
       reader.stop();
-      rounds.end();
+      looks.end();
       await fleet.stop(options.graceMs);
       closeFleet(parts, fleet);
     },

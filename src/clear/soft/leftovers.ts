@@ -10,7 +10,7 @@ import type { Fleet } from '../rails/fleet.js';
 import { countdown } from '../rails/tiers.js';
 import type { PageBody } from '../rails/unit.js';
 import type { Bodies } from './bodies.js';
-import { removeNames, untold } from './on-rails.js';
+import { removeNames, untold } from './put-and-remove.js';
 
 /** Removes all names up to the last one of the earlier life from the rails, a thousand at a time. */
 export function removeLeftNames(db: ClearDatabase, fleet: Fleet, commits: Commits): void {

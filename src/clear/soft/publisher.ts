@@ -27,7 +27,7 @@ import type { Bodies } from './bodies.js';
 import { DuePages } from './due-pages.js';
 import { originOf, type Generated, type PageOrigin } from './generator.js';
 import { nextStamp, stampedUrl } from './names.js';
-import { publishOn, removeNames, removeOn } from './on-rails.js';
+import { publishOn, removeNames, removeOn } from './put-and-remove.js';
 
 interface PublisherOptions {
   db: ClearDatabase;

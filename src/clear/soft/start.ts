@@ -1,7 +1,7 @@
 /** lccd-soft put together: publications, contents, rails, what is noted of them; and its end. */
 import type { Running, Services } from '../../daemon/types.js';
 import { closeFleet, reloadLogins, startClearing, type ClearParts } from '../daemon.js';
-import { Rounds } from '../rounds.js';
+import { Looks } from '../looks.js';
 import type { SoftStatus } from '../figures.js';
 import { Fleet } from '../rails/fleet.js';
 import { railsStatus } from '../rails/status.js';
@@ -38,16 +38,16 @@ function run(parts: ClearParts): Running {
   });
   const source = new Generator(options.soft, options.sender, { db, commits, clock });
   const publisher = new Publisher({ db, fleet, commits, bodies, source, clock, log, limits: options, fail });
-  const rounds = new Rounds(parts);
+  const looks = new Looks(parts);
   const statusOf = railsStatus(db.backlog, clock);
 
   removeLeftNames(db, fleet, commits);
-  rounds.every(options.refreshMs, () => {
+  looks.every(options.refreshMs, () => {
     fleet.refresh();
     bodies.sweep();
   });
-  rounds.every(options.pollMs, () => publisher.poll());
-  rounds.watch('lccd-soft', () => publisher.wake());
+  looks.every(options.pollMs, () => publisher.poll());
+  looks.watch('lccd-soft', () => publisher.wake());
 
   return {
     status(): SoftStatus {
@@ -73,7 +73,7 @@ function run(parts: ClearParts): Running {
     reload: () => reloadLogins(parts, fleet),
     async stop() {
       publisher.stop();
-      rounds.end();
+      looks.end();
       await fleet.stop(options.graceMs);
       source.close();
       closeFleet(parts, fleet);

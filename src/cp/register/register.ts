@@ -6,13 +6,11 @@
  *                                          │                   ╰──▶ waits for approval: later
  *                                          ╰──not proven: mend it, later
  */
-import { chmodSync, existsSync, lstatSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
 import { doubledMs } from '../../lib/backoff.js';
-import { writeFileDurably } from '../../lib/durable.js';
 import { EXIT, LccError, messageOf, type ExitStatus } from '../../lib/errors.js';
 import { oneLine } from '../../lib/one-line.js';
-import { step } from '../../lib/steps.js';
 import {
   dropPending,
   forgetPending,
@@ -24,6 +22,7 @@ import {
   type PendingKind,
   type PendingRegistration,
 } from './pending.js';
+import { pathsOf, place, takeAway } from './proof-file.js';
 import { RegistrationRefused, type PairMade, type PairStanding, type RegistrationServer } from './server.js';
 
 export interface RegisterOptions {
@@ -290,33 +289,4 @@ function unproven(pending: PendingRegistration, { reason }: PairStanding): strin
   return reason.code === 'missing'
     ? `${file}: ${what}; lccregister put it at ${paths}; is ${docroots.join(', ')} the directory that ${url} shows? run this again, with another --docroot if it is not; the file stays there until then`
     : `${file}: ${what}; ${advice}; then run this again; the file stays at ${paths} until then`;
-}
-
-/** Puts the file of the secret in place, readable for everybody. Its name is random: whatever has it is of an
- * earlier run. */
-function place(pending: PendingRegistration): void {
-  const text = `${pending.secret}\n`;
-  for (const path of pathsOf(pending)) {
-    try {
-      if (!isThere(path, text)) writeFileDurably(path, text);
-      chmodSync(path, 0o644);
-    } catch (error) {
-      throw new LccError('output.create', `${path}: ${messageOf(error)}`, { cause: error });
-    }
-    step('register.file.placed');
-  }
-}
-
-function isThere(path: string, text: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true && readFileSync(path, 'utf8') === text;
-}
-
-/** The file has done what it is for. */
-function takeAway(pending: PendingRegistration): void {
-  for (const path of pathsOf(pending)) rmSync(path, { force: true });
-}
-
-function pathsOf({ docroots = [], url, file }: PendingRegistration): string[] {
-  const name = file.slice(url.length);
-  return docroots.map(docroot => join(docroot, name));
 }

@@ -11,7 +11,7 @@
  * set does not name is removed only after its last url was read, and so are the deletes of a partial set with
  * more of them than the fuse lets pass unseen (held-removals.ts).
  */
-import { codeText, OUTSIDE_ROOTS, UNWANTED } from '../../wire/codes.js';
+import { codeText, OUTSIDE_ROOTS } from '../../wire/codes.js';
 import { LINKS } from '../../wire/origin.js';
 import { AS_SERVED, isDelete, type UrlRecord } from '../../wire/url.js';
 import { JointStore } from '../sqlite/sql-store.js';
@@ -47,6 +47,7 @@ import {
   type QueuedUrl,
 } from './row.js';
 import type { QueueReader, WaitingSet } from './sets.js';
+import { removeUnwanted } from './unwanted-pages.js';
 
 interface AbsorbStores {
   queue: QueueReader;
@@ -192,22 +193,10 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
     else state.unchanged++;
   }
 
-  /**
-   * Removes what a crawl holds of a page that asks not to be kept, and keeps it from being asked for again.
-   * @returns false where it is held no more, is another by now, waits, or its owner announced it
-   */
   #unwanted({ state: { pid }, nowS }: AppliedSlice, url: QueuedUrl): boolean {
-    const held = this.stores.content.find(pid, url.curl, url.mimetype);
-    if (held === undefined || held.hops === null || held.md5 !== url.md5) return false;
-    const waits = [url.mimetype, AS_SERVED].some(
-      mimetype => this.stores.queue.waiting(pid, url.curl, mimetype) !== undefined,
-    );
-    if (waits) return false;
-    this.stores.content.remove(pid, held, nowS);
-    this.#earlier.removed(pid, held.len);
-    const { hops } = held;
-    this.stores.known.note({ pid, curl: url.curl, hops }, { code: UNWANTED, absence: 'unwanted' }, nowS);
-    return true;
+    const removed = removeUnwanted(this.stores, pid, url, nowS);
+    if (removed !== undefined) this.#earlier.removed(pid, removed.len);
+    return removed !== undefined;
   }
 
   /** The content held of a url; if absent, one as served is there when any row of its page is. */

@@ -11,7 +11,7 @@ import type { PushTarget, PushTargets } from '../push/targets.js';
 import { busy, RsRequestRefused, tooOften } from '../refusal.js';
 import type { SiteRules } from '../site.js';
 import { keyProblem } from './key-file.js';
-import type { Keys } from './keys.js';
+import type { Keys } from './key-standing.js';
 import type { IndexNowRequest } from './request.js';
 
 const REQUESTS_PER_MINUTE = 60;

@@ -11,7 +11,7 @@ import { handOver } from '../mail/server.js';
 import { RunningMail } from '../mail/start.js';
 import { type RsOptions, urlBelow } from '../options.js';
 import { lookAtKey } from '../indexnow/key-file.js';
-import { Keys } from '../indexnow/keys.js';
+import { Keys } from '../indexnow/key-standing.js';
 import { HomeRoutes } from '../homes/routes.js';
 import { HomeSenders } from '../homes/senders.js';
 import { UnsPlaces } from '../homes/uns-places.js';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { belowRoot } from '../../src/cp/docroot.js';
+import { belowRoot } from '../../src/cp/below-root.js';
 
 const dir = realpathSync(mkdtempSync(join(tmpdir(), 'docroot-')));
 after(() => rmSync(dir, { recursive: true }));

@@ -4,7 +4,7 @@ import { LccError } from '../lib/errors.js';
 import type { ClearParts } from './daemon.js';
 
 /** Tasks that a daemon repeats until its end. */
-export class Rounds {
+export class Looks {
   readonly #parts: ClearParts;
   readonly #ending = new AbortController();
 
