@@ -6,7 +6,7 @@
 import type { StoreDatabase } from '../../db/spider/database.js';
 import type { Clock } from '../../lib/clock.js';
 import { isFull } from './group-writer.js';
-import type { Keeper } from './keeper.js';
+import type { PendingRecords } from './pending-records.js';
 import type { RecordFiles } from './record-files.js';
 
 const ROUND_MS = 1000;
@@ -16,7 +16,7 @@ const ROUND_FILES = 1000;
 interface FileUpkeepParts {
   db: StoreDatabase;
   files: RecordFiles;
-  keeper: Keeper;
+  pending: PendingRecords;
   clock: Clock;
   fail: (error: unknown) => void;
 }
@@ -73,13 +73,13 @@ export class FileUpkeep {
   }
 
   #emptySpare(): void {
-    const { db, files, keeper } = this.#parts;
-    const file = keeper.hasRoom ? db.documents.spareFile() : undefined;
+    const { db, files, pending } = this.#parts;
+    const file = pending.hasRoom ? db.documents.spareFile() : undefined;
     if (file === undefined) return;
     for (const { docId, held } of db.documents.ofFile(file.id)) {
       if (held === undefined) continue;
       const record = files.recordOf(file, held);
-      keeper.add({
+      pending.add({
         kind: 'move',
         docId,
         from: { file: file.id, position: held.position },

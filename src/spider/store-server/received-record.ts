@@ -2,7 +2,7 @@
  * A record on its way into the store. A short one is held in memory until others come along with it into one
  * file; a long one has a file of its own, and goes there as it comes.
  *
- *     coming ──end of the record──▶ whole ──keeper──▶ kept: acknowledged
+ *     coming ──end of the record──▶ whole ──PendingRecords──▶ kept: acknowledged
  *       ╰── discard: the connection is over, or the disk is full
  */
 import { createHash, type Hash } from 'node:crypto';

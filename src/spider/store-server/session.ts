@@ -14,7 +14,7 @@ import type { Log } from '../../lib/log.js';
 import { BadRecord, RecordReader, STORE_HELLO, type RecordPart } from '../../wire/spider-record.js';
 import { IncomingRecord, type ReceivedRecord } from './received-record.js';
 import { isFull } from './group-writer.js';
-import type { Keeper } from './keeper.js';
+import type { PendingRecords } from './pending-records.js';
 import type { StoredOptions } from './options.js';
 import type { RecordFiles } from './record-files.js';
 
@@ -36,7 +36,7 @@ interface StoreSessionParts {
   clock: Clock;
   log: Log;
   files: RecordFiles;
-  keeper: Keeper;
+  pending: PendingRecords;
   share: FairShare;
   counted: (what: StoreCount, by: number) => void;
   /** Called when the process must end. */
@@ -95,7 +95,7 @@ export class StoreSession {
   }
 
   async #read(): Promise<void> {
-    const { keeper, options } = this.#parts;
+    const { pending, options } = this.#parts;
     const { stallTimeoutMs, stallText } = options.session;
     for await (const chunk of this.#talk.slices(this.#reading)) {
       this.#talk.unlimited();
@@ -103,7 +103,7 @@ export class StoreSession {
         const wait = this.#meet(part);
         if (wait !== undefined) await wait;
       }
-      if (!keeper.hasRoom) await this.#talk.until(() => keeper.hasRoom);
+      if (!pending.hasRoom) await this.#talk.until(() => pending.hasRoom);
       if (this.#reader.isInside)
         this.#talk.limit(
           stallTimeoutMs,
@@ -138,13 +138,13 @@ export class StoreSession {
   }
 
   #add(whole: Omit<ReceivedRecord, 'kept' | 'lost'>): void {
-    const { keeper, counted } = this.#parts;
+    const { pending, counted } = this.#parts;
     this.#record = undefined;
     this.#received++;
     this.#outstanding++;
     counted('records_received', 1);
     counted('bytes_received', whole.bytes);
-    keeper.add({
+    pending.add({
       ...whole,
       kept: () => this.#kept(whole.last.docId),
       lost: error => this.#lost(error),

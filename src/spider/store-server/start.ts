@@ -10,7 +10,7 @@ import { step } from '../../lib/steps.js';
 import { STORE_HELLO } from '../../wire/spider-record.js';
 import type { StoreStatus } from './figures.js';
 import { isFull } from './group-writer.js';
-import { Keeper } from './keeper.js';
+import { PendingRecords } from './pending-records.js';
 import { storeOptions } from './options.js';
 import { readBack } from './read-back.js';
 import { RecordFiles } from './record-files.js';
@@ -74,8 +74,8 @@ async function openStore(services: Services): Promise<OpenStore> {
     for (const session of sessions.keys()) session.stir();
   };
   const committed = () => marks.committed();
-  const keeper = new Keeper({ ...options, db, files, clock, log, relieved, committed, fail });
-  const upkeep = new FileUpkeep({ db, files, keeper, clock, fail });
+  const pending = new PendingRecords({ ...options, db, files, clock, log, relieved, committed, fail });
+  const upkeep = new FileUpkeep({ db, files, pending, clock, fail });
   const counts: Record<StoreCount, number> = {
     records_received: 0,
     bytes_received: 0,
@@ -92,7 +92,7 @@ async function openStore(services: Services): Promise<OpenStore> {
   return {
     accept(connection) {
       const session = new StoreSession(
-        { options, clock, log, files, keeper, share, counted, fail },
+        { options, clock, log, files, pending, share, counted, fail },
         connection,
       );
       const ended = session.run().finally(() => void sessions.delete(session));
@@ -101,22 +101,22 @@ async function openStore(services: Services): Promise<OpenStore> {
       if (isStopping) session.stop();
     },
     status: () => ({
-      idle: keeper.pendingRecords === 0,
-      disk_trouble: keeper.trouble ?? null,
+      idle: pending.records === 0,
+      disk_trouble: pending.trouble ?? null,
       connections: sessions.size,
       max_connections: MAX_CONNECTIONS,
-      records_pending: keeper.pendingRecords,
-      bytes_pending: keeper.pendingBytes,
-      rows_written: keeper.counts.rows,
-      files_made: keeper.counts.files,
+      records_pending: pending.records,
+      bytes_pending: pending.bytes,
+      rows_written: pending.counts.rows,
+      files_made: pending.counts.files,
       ...counts,
     }),
     async stop() {
       isStopping = true;
       for (const session of sessions.keys()) session.stop();
       await upkeep.stop();
-      await keeper.stop();
-      if (keeper.trouble === undefined) await Promise.allSettled(sessions.values());
+      await pending.stop();
+      if (pending.trouble === undefined) await Promise.allSettled(sessions.values());
       marks.stop();
       db.close();
     },

@@ -44,7 +44,7 @@ interface KeeperParts extends GroupParts {
   fail: (error: unknown) => void;
 }
 
-export class Keeper {
+export class PendingRecords {
   readonly #parts: KeeperParts;
   readonly #writer: GroupWriter;
   readonly #checksums = new Checksums();
@@ -67,11 +67,11 @@ export class Keeper {
     this.#writer = new GroupWriter(parts);
   }
 
-  get pendingBytes(): number {
+  get bytes(): number {
     return this.#pendingBytes;
   }
 
-  get pendingRecords(): number {
+  get records(): number {
     return this.#pendingRecords;
   }
 
