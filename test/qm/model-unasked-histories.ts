@@ -89,6 +89,16 @@ const event: fc.Arbitrary<UnaskedEvent> = fc.oneof(
 );
 
 const words = { curl: 'a', type: ANY, op: 'update', len: undefined, ifabsent: undefined } as const;
+const answered = (type: string): UnaskedEvent => ({
+  do: 'answer',
+  is: 'ok',
+  len: 1,
+  type,
+  http: 301,
+  to: 'a',
+  code: 404,
+  crashAt: undefined,
+});
 const owners = (full: boolean, urls: Url[]): UnaskedEvent => ({
   do: 'set',
   kind: 0,
@@ -100,12 +110,16 @@ const owners = (full: boolean, urls: Url[]): UnaskedEvent => ({
 /** What random histories have found, and chance might not show again for a while. */
 const FOUND: UnaskedEvent[][] = [
   // It is on its way once more when its owner names it no longer.
-  [
-    owners(false, [words]),
-    owners(false, [words]),
-    { do: 'answer', is: 'ok', len: 1, type: 'text/html', http: 301, to: 'a', code: 404, crashAt: undefined },
-    owners(true, []),
-  ],
+  [owners(false, [words]), owners(false, [words]), answered('text/html'), owners(true, [])],
+  // Of a page that is held as two types each row has the owner's last words, and a full set leaves both waiting.
+  ...[false, true].map(full => [
+    owners(false, [{ ...words, type: 'text/html' }]),
+    owners(false, [{ ...words, type: 'text/xml' }]),
+    answered('text/html'),
+    answered('text/xml'),
+    owners(full, [words, { ...words, len: 2 }]),
+    owners(full, [{ ...words, len: 3 }]),
+  ]),
 ];
 
 /** @throws the first history that goes wrong, shrunk, with the seed and path that repeat it */

@@ -82,6 +82,11 @@ export function visited({ visits, changes }: Held, isChanged: boolean): Pick<Hel
   return { visits: n, changes: Math.min(n, Math.floor((changes + (isChanged ? 1 : 0)) / halves)) };
 }
 
+/** A further row of a page, which is not yet in the queue. */
+export function viewOf(views: readonly Row[], curl: string, type: string): Row | undefined {
+  return views.find(one => one.curl === curl && one.type === type);
+}
+
 /** Another look at what is held, and nothing new. */
 export function isRefresh({ kind, hops, type }: Pick<Row, 'kind' | 'hops' | 'type'>): boolean {
   return kind === 1 ? type !== ANY : kind > 2 && hops === null;

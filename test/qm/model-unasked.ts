@@ -12,6 +12,7 @@ import {
   isRefresh,
   neverFailed,
   NO_WORDS,
+  viewOf,
   visited,
   type AnySet,
   type Held,
@@ -71,35 +72,41 @@ export class UnaskedModel {
     const isOfAll = type === ANY && url.op !== 'delete' && url.ifabsent !== true;
     const [first, ...others] = held;
     if (!isOfAll || first === undefined || others.length === 0 || held.some(one => one.served === 1))
-      return this.#said(set, url, place);
-    this.#said(set, { ...url, type: first.type }, place);
+      return this.#said(set, url, place, views);
+    this.#said(set, { ...url, type: first.type }, place, views);
     for (const other of others) {
       if (set.full) other.named = Math.max(other.named, set.id);
       const row = this.rowOf(curl, other.type);
-      if (row?.op === 1 && row.kind <= 1) {
-        row.gen++;
+      if (row?.kind === 0) {
+        this.#saidAgain(row, set, url);
         continue;
       }
       this.rows = this.rows.filter(one => one !== row);
-      if (views.some(one => one.curl === curl && one.type === other.type)) continue;
+      const view = viewOf(views, curl, other.type);
+      if (view !== undefined) {
+        view.len = url.len;
+        continue;
+      }
       const own = { op: 1 as const, tries: 0, gen: 1, place, set: set.id, named: set.id, kind: set.kind };
       views.push({ ...own, curl, type: other.type, len: url.len, ifabsent: false, hops: null });
     }
   }
 
   /** Its owner's word. */
-  #said(set: AnySet, url: Url, place: number): void {
+  #said(set: AnySet, url: Url, place: number, views: Row[]): void {
     const { curl, type } = url;
     const row = this.rowOf(curl, type);
     const same = this.#find(curl, type);
+    const view = viewOf(views, curl, type);
     if (url.op === 'delete') {
+      if (view !== undefined) views.splice(views.indexOf(view), 1);
       if (row?.op === 1) Object.assign(row, { op: 0, gen: row.gen + 1, named: set.id });
       if (same !== undefined) this.#letGo(same);
       return;
     }
     this.known.delete(curl);
     const held = same ?? (type === ANY && url.ifabsent ? this.#any(curl) : undefined);
-    const own = row?.kind === 0 ? row : undefined;
+    const own = row?.kind === 0 ? row : view;
     if (url.ifabsent && own?.op === 1) {
       own.named = set.id;
       if (held !== undefined) held.named = set.id;
@@ -115,17 +122,15 @@ export class UnaskedModel {
       return;
     }
     if (held !== undefined && set.full) held.named = set.id;
-    const { len, ifabsent = false } = url;
-    if (own !== undefined)
-      Object.assign(own, {
-        op: 1,
-        gen: own.gen + 1,
-        len,
-        ifabsent,
-        named: set.id,
-        tries: Math.min(own.tries, 1),
-      });
+    if (view !== undefined) views.splice(views.indexOf(view), 1);
+    if (row?.kind === 0) this.#saidAgain(row, set, url);
     else this.#wait(row, set, url, place);
+  }
+
+  /** What waits in its owner's name has his last words. */
+  #saidAgain(row: Row, set: AnySet, { len, ifabsent = false }: Url): void {
+    const again = { op: 1, gen: row.gen + 1, len, ifabsent, named: set.id, tries: Math.min(row.tries, 1) };
+    Object.assign(row, again);
   }
 
   /** Each row that is held of a page is looked at, or the page; what waits is asked for as of now. */
@@ -139,7 +144,7 @@ export class UnaskedModel {
       const waits = row?.op === 1 && row.kind <= 1;
       if (waits) row.gen++;
       else this.rows = this.rows.filter(one => one !== row);
-      return !waits && !views.some(one => one.curl === curl && one.type === type);
+      return !waits && viewOf(views, curl, type) === undefined;
     });
     fresh.forEach((type, index) => {
       const { id, kind } = set;

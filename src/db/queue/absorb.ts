@@ -143,7 +143,10 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
         this.stores.errors.add(pid, recordOfRow(url), OUTSIDE_ROOTS, codeText(OUTSIDE_ROOTS), state.psetid);
       } else if (isDelete(record)) {
         if (withheld) this.stores.held.note(state.psetid, url);
-        else this.#delete(state, url, nowS);
+        else {
+          slice.views.delete(keyOf(url));
+          this.#delete(state, url, nowS);
+        }
       } else {
         if (withheld) this.stores.held.unnote(state.psetid, url);
         // The owner's word ends what is known.
@@ -229,13 +232,20 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
     for (const other of others) slice.views.set(keyOf(other.url), other.url);
   }
 
-  /** A further row of a page that its owner announces as served. */
-  #view({ state, full, quota, views }: AppliedSlice, { url, held }: PushedRow): void {
+  /** A further row of a page that its owner announces as served: as `#update`, but for its place. */
+  #view({ state: { pid, psetid }, full, quota, views }: AppliedSlice, { url, held }: PushedRow): void {
     if (full && held !== undefined) {
-      this.stores.content.stamp(held, state.psetid);
+      this.stores.content.stamp(held, psetid);
       quota.keeps(held);
     }
-    if (!this.#pushes.waits(state.pid, url)) views.set(keyOf(url), url);
+    if (this.#insert.mayHold(url)) this.#insert.flush();
+    const waiting = this.stores.queue.waiting(pid, url.curl, url.mimetype);
+    if (waiting !== undefined && (waiting.flags & UNASKED) === 0) {
+      this.#insert.again(pid, psetid, url);
+      return;
+    }
+    if (waiting !== undefined) this.stores.queue.drop({ pos: waiting.pos, pid });
+    views.set(keyOf(url), url);
   }
 
   /** A url that nobody announced: it changes nothing of what waits or is held, and nobody hears of it when
@@ -284,7 +294,7 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
   #update(slice: AppliedSlice, pos: number, url: QueuedUrl, held: Held | undefined): void {
     const { state, full, quota } = slice;
     const ifabsent = (url.flags & FLAG_IFABSENT) !== 0;
-    if (ifabsent && this.#isWaiting(state.pid, url, true)) {
+    if (ifabsent && this.#isWaiting(slice, url, true)) {
       // The url is going to be fetched; a mere "if absent" does not change how, but that it was named.
       // safeguard: "if absent" naming what waits
       this.#nameRow(state.psetid, state.pid, url.curl, url.mimetype, state.psetid);
@@ -295,7 +305,7 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
     if (held !== undefined) {
       // safeguard: what waits being fetched although it looks unchanged
       const settled =
-        ifabsent || (saysUnchanged(url, held, slice.enforced) && !this.#isWaiting(state.pid, url, false));
+        ifabsent || (saysUnchanged(url, held, slice.enforced) && !this.#isWaiting(slice, url, false));
       if (settled) {
         state.unchanged++;
         if (ifabsent) this.stores.content.stamp(held, state.psetid);
@@ -318,7 +328,7 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
       // Near the limit the sums must be exact, and a url that waits already is not counted again.
       this.#settle(slice, pos);
       this.#sumEarlier(slice);
-      const code = this.#isWaiting(state.pid, url, false) ? undefined : quota.refuses(url, held);
+      const code = this.#isWaiting(slice, url, false) ? undefined : quota.refuses(url, held);
       if (code !== undefined) {
         this.stores.errors.add(state.pid, recordOfRow(url), code, quota.textOf(code), state.psetid);
         if (held !== undefined) this.stores.content.stamp(held, state.psetid);
@@ -326,6 +336,7 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
       }
     }
     quota.takes(url, held);
+    if (slice.views.size > 0) slice.views.delete(keyOf(url));
     this.#insert.add(pos, state.pid, state.psetid, url);
     slice.submitted++;
   }
@@ -352,7 +363,8 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
   }
 
   /** True if it waits in its owner's name. */
-  #isWaiting(pid: number, url: QueuedUrl, toBeFetched: boolean): boolean {
+  #isWaiting({ state: { pid }, views }: AppliedSlice, url: QueuedUrl, toBeFetched: boolean): boolean {
+    if (views.size > 0 && views.has(keyOf(url))) return true;
     if (this.#insert.mayHold(url)) this.#insert.flush();
     const row = this.stores.queue.waiting(pid, url.curl, url.mimetype);
     return row !== undefined && (row.flags & UNASKED) === 0 && (!toBeFetched || row.op === 1);

@@ -73,6 +73,12 @@ export class QueueInserter {
     if (this.#pending.length === ROWS_PER_STATEMENT) this.#write();
   }
 
+  /** A url that waits in its owner's name keeps its place and has these words from the next flush on. */
+  again(pid: number, psetid: number, url: QueuedUrl): void {
+    const place = this.#folders.of(pid, url.curl, url.mimetype, this.#known);
+    this.#again.add(pid, psetid, url, place, 0);
+  }
+
   /** True if anything of the url may not yet be written. */
   mayHold(url: QueuedUrl): boolean {
     return this.#again.pending > 0 || this.#pending.some(one => one.url.curl === url.curl);

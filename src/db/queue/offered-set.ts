@@ -45,6 +45,6 @@ export interface AppliedSlice {
   enforced: boolean;
   mark: number;
   submitted: number;
-  /** Further rows of the pages of a push, by page and type. */
+  /** Further rows of pages that are pushed, or announced as served, by page and type: not yet written. */
   views: Map<string, QueuedUrl>;
 }
