@@ -31,6 +31,16 @@ function found(): string | undefined {
   }
 }
 
+/** Urls that wait. */
+function queued(): unknown {
+  const db = openReadOnly(path('lcc.db'));
+  try {
+    return db.prepare('SELECT count(*) FROM qdb').pluck().get();
+  } finally {
+    db.close();
+  }
+}
+
 /** Resolves when all that was committed before is marked. */
 async function marked(): Promise<void> {
   const before = newestMark(path('lcc.db'))?.number ?? 0;
@@ -85,6 +95,7 @@ longIt('an older copy is noticed by what was queued alone', async () => {
   site.answers = false;
   await backUp();
   await lcc.deliver('partial', [urlTag('x')]);
+  await until('it is in the queue', () => queued() === 1);
   await marked();
   await lcc.killAll();
   site.answers = true;
