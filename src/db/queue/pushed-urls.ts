@@ -41,7 +41,7 @@ export class PushedUrls extends JointStore<{ content: ContentStore; queue: Queue
       views.length === 0
         ? [{ url: { ...url, flags: url.flags & ~FLAG_IFABSENT }, held: undefined }]
         : views.map(held => ({ url: { ...url, mimetype: typeAsked(held), furl: held.givenfurl }, held }));
-    return rows.filter(row => !this.waits(pid, row.url));
+    return rows.filter(row => !this.#waits(pid, row.url));
   }
 
   /**
@@ -63,7 +63,7 @@ export class PushedUrls extends JointStore<{ content: ContentStore; queue: Queue
   }
 
   /** True if a row waits, which is fetched as of now then. */
-  waits(pid: number, { curl, mimetype, flags: own }: QueuedUrl): boolean {
+  #waits(pid: number, { curl, mimetype, flags: own }: QueuedUrl): boolean {
     const waiting = this.stores.queue.waiting(pid, curl, mimetype);
     if (waiting === undefined) return false;
     const { pos, op, flags } = waiting;
