@@ -30,8 +30,9 @@ describe('memory of lccq', () => {
     const small = peaks(1_000_000);
     for (const [i, { args, peak }] of peaks(200_000_000).entries()) {
       const least = small[i]?.peak ?? 0;
-      // V8 keeps up to 70 MB of pieces that are no longer used, whatever the size.
-      assert.ok(peak - least < 100 * 1024, `${args.join(' ')}: ${least} kB, then ${peak} kB`);
+      // V8 keeps pieces of base64 that are no longer used, whatever the size: up to 70 MB, of Node 24 up to 150 MB.
+      const mostMB = args.includes('--content') ? 180 : 100;
+      assert.ok(peak - least < mostMB * 1024, `${args.join(' ')}: ${least} kB, then ${peak} kB`);
     }
   });
 
