@@ -216,8 +216,7 @@ export class ResultBatch {
     const { sent, result, hours, news, isNeedless } = arrival;
     let outcome: Outcome;
     if (news !== undefined) learn(news);
-    if (news !== undefined && result === undefined) outcome = 'again';
-    else if (isNeedless === true) outcome = store.results.needless(sent);
+    if (isNeedless === true) outcome = store.results.needless(sent);
     else if (hours !== undefined) outcome = postpone(sent, hours);
     else outcome = store.results.apply(sent, result, nowS);
     return { arrival, outcome, isAnswer: alongside(arrival) };

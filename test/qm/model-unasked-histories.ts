@@ -89,14 +89,21 @@ const event: fc.Arbitrary<UnaskedEvent> = fc.oneof(
 );
 
 const words = { curl: 'a', type: ANY, op: 'update', len: undefined, ifabsent: undefined } as const;
-const answered = (type: string): UnaskedEvent => ({
+const answered = (type: string, is: 'ok' | 'error' = 'ok'): UnaskedEvent => ({
   do: 'answer',
-  is: 'ok',
+  is,
   len: 1,
   type,
   http: 301,
   to: 'a',
-  code: 404,
+  code: 602,
+  crashAt: undefined,
+});
+const pushing = (urls: Url[]): UnaskedEvent => ({
+  do: 'set',
+  kind: 1,
+  full: false,
+  urls,
   crashAt: undefined,
 });
 const owners = (full: boolean, urls: Url[]): UnaskedEvent => ({
@@ -120,6 +127,14 @@ const FOUND: UnaskedEvent[][] = [
     owners(full, [words, { ...words, len: 2 }]),
     owners(full, [{ ...words, len: 3 }]),
   ]),
+  // Deleted while an origin that does not answer was asked for it, it waits for nothing more.
+  [
+    pushing([words, { ...words, curl: 'd' }]),
+    answered('text/html'),
+    owners(false, [words]),
+    owners(false, [{ ...words, curl: 'd', op: 'delete' }]),
+    answered('text/html', 'error'),
+  ],
 ];
 
 /** @throws the first history that goes wrong, shrunk, with the seed and path that repeat it */
