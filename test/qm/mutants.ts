@@ -139,7 +139,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     without: 'what waits being fetched although it looks unchanged',
     edits: [
       edit(
-        '(saysUnchanged(url, held, slice.enforced) && !this.#isWaiting(state.pid, url, false))',
+        '(saysUnchanged(url, held, slice.enforced) && !this.#isWaiting(slice, url, false))',
         'saysUnchanged(url, held, slice.enforced)',
       ),
     ],
