@@ -168,7 +168,7 @@ test('before somebody has opened it for writing it is refused for reading, with 
   assert.throws(
     () => openReadOnly(path),
     (error: unknown) =>
-      error instanceof LccError && error.code === 'config' && /start lccd/.test(error.message),
+      error instanceof LccError && error.code === 'config' && /lccd upgrades it/.test(error.message),
   );
 });
 
