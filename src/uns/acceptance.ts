@@ -1,8 +1,8 @@
 /**
  * When a set counts as accepted: its end has been read, some of it can be taken, it fits into what its
  * provider may have, and its file, name and folder are on disk; in a kept home, when the Queue Manager has
- * absorbed it (absorptions.ts). The CP is told so afterwards, and not before. A set
- * without an end is refused by session.ts.
+ * absorbed it (absorptions.ts). The CP is told so afterwards, and not before. A set without an end is
+ * refused by session.ts.
  */
 import type { PidbReader } from '../db/providers/pidb-reader.js';
 import { Refusal } from '../wire/refusal.js';

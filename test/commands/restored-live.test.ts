@@ -6,7 +6,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, beforeEach, test } from 'node:test';
 import { newestMark } from '../../src/db/sqlite/marks.js';
-import { openReadOnly } from '../../src/db/sqlite/open.js';
+import { openReadOnly, type Db } from '../../src/db/sqlite/open.js';
 import { wentBack } from '../../src/db/sqlite/restored.js';
 import { restore } from '../support/backup.js';
 import { type Lcc, startLcc, urlTag } from '../support/lcc.js';
@@ -22,20 +22,15 @@ after(() => site.close());
 const path = (name: string) => join(lcc.home, name);
 
 /** What is wrong with the database as it lies there. */
-function found(): string | undefined {
-  const db = openReadOnly(path('lcc.db'));
-  try {
-    return wentBack(db, path('lcc.db'));
-  } finally {
-    db.close();
-  }
-}
+const found = () => reading(db => wentBack(db, path('lcc.db')));
 
 /** Urls that wait. */
-function queued(): unknown {
+const queued = () => reading(db => db.prepare('SELECT count(*) FROM qdb').pluck().get());
+
+function reading<T>(look: (db: Db) => T): T {
   const db = openReadOnly(path('lcc.db'));
   try {
-    return db.prepare('SELECT count(*) FROM qdb').pluck().get();
+    return look(db);
   } finally {
     db.close();
   }

@@ -238,8 +238,7 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
       this.stores.content.stamp(held, psetid);
       quota.keeps(held);
     }
-    if (this.#insert.mayHold(url)) this.#insert.flush();
-    const waiting = this.stores.queue.waiting(pid, url.curl, url.mimetype);
+    const waiting = this.#waiting(pid, url);
     if (waiting !== undefined && (waiting.flags & UNASKED) === 0) {
       this.#insert.again(pid, psetid, url);
       return;
@@ -362,11 +361,16 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
     slice.submitted = 0;
   }
 
+  /** Its row in the queue, which may have been put there by this slice. */
+  #waiting(pid: number, url: QueuedUrl): ReturnType<QueueReader['waiting']> {
+    if (this.#insert.mayHold(url)) this.#insert.flush();
+    return this.stores.queue.waiting(pid, url.curl, url.mimetype);
+  }
+
   /** True if it waits in its owner's name. */
   #isWaiting({ state: { pid }, views }: AppliedSlice, url: QueuedUrl, toBeFetched: boolean): boolean {
     if (views.size > 0 && views.has(keyOf(url))) return true;
-    if (this.#insert.mayHold(url)) this.#insert.flush();
-    const row = this.stores.queue.waiting(pid, url.curl, url.mimetype);
+    const row = this.#waiting(pid, url);
     return row !== undefined && (row.flags & UNASKED) === 0 && (!toBeFetched || row.op === 1);
   }
 }

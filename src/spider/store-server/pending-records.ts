@@ -29,7 +29,7 @@ const RECORD_BYTES = 1024;
 /** Between two tries on a disk that is full. */
 const RETRY_MS = 500;
 
-interface KeeperParts extends GroupParts {
+interface PendingParts extends GroupParts {
   clock: Clock;
   log: Log;
   /** The longest that records wait for others, so that fewer syncs are made. */
@@ -45,7 +45,7 @@ interface KeeperParts extends GroupParts {
 }
 
 export class PendingRecords {
-  readonly #parts: KeeperParts;
+  readonly #parts: PendingParts;
   readonly #writer: GroupWriter;
   readonly #checksums = new Checksums();
   readonly #waiting = new Fifo<Item>();
@@ -62,7 +62,7 @@ export class PendingRecords {
   /** Since the start: files made, and rows written. */
   readonly counts = { files: 0, rows: 0 };
 
-  constructor(parts: KeeperParts) {
+  constructor(parts: PendingParts) {
     this.#parts = parts;
     this.#writer = new GroupWriter(parts);
   }
