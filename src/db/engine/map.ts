@@ -85,7 +85,7 @@ export class ProviderMap {
           ...free.flatMap(pid => [pid, shard]),
         );
         const has = await rowsOf(session, some);
-        // IGNORE passes over a conflict with another node as well, which undoes all.
+        // A conflict with another node has been seen to undo the INSERT without a word.
         const isGone = (pid: number) => !has.some(row => row.pid === pid);
         if (free.some(isGone)) throw new Undone('numbers that were taken are in no home');
         return [had, has];

@@ -361,7 +361,7 @@ export class AbsorbWriter extends JointStore<AbsorbStores> {
     slice.submitted = 0;
   }
 
-  /** Its row in the queue, which may have been put there by this slice. */
+  /** The row of a url in the queue, which may have been put there by this slice. */
   #waiting(pid: number, url: QueuedUrl): ReturnType<QueueReader['waiting']> {
     if (this.#insert.mayHold(url)) this.#insert.flush();
     return this.stores.queue.waiting(pid, url.curl, url.mimetype);
