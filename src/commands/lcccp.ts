@@ -112,7 +112,7 @@ function conclude(context: CommandContext, done: DeliveryOutcome, errors: number
     );
   if (replaced !== undefined)
     context.complain(
-      `the statefile is not the one that the last run left: it was put back or replaced; ${healing(done, replaced)}`,
+      `the statefile is not the one that the last run left: it was removed, put back or replaced; ${healing(done, replaced)}`,
     );
   if (sent === undefined && wasBlank)
     context.complain('standard input was empty, without even <?lcc?>: nothing sent; was its writer killed?');

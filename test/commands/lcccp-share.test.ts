@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { arrives, DOUBTFUL, forget, home, lcccp, makeSite, receiver, url } from '../support/lcccp.js';
@@ -105,6 +105,8 @@ test('an older state, restored with its site in whatever way, is noticed and hea
       cpSync(join(backup, 'state.txt'), join(site.dir, 'restored'), { preserveTimestamps: true });
       renameSync(join(site.dir, 'restored'), site.state);
     },
+    // Lost, or removed to send all again: what is gone since must go.
+    () => rmSync(site.state),
   ];
   for (const restore of ways) {
     const newer = await lcccp(pid, site.told([url('a.html', 2), url('c.html')]));

@@ -5,9 +5,9 @@
  * before says that the LCC was put back to an earlier time, with its marks: it lacks what the state counts as
  * delivered, and cannot know that itself.
  *
- * A statefile of another identity than lcccp left was put back itself, or replaced: the LCC has what it does
- * not know of. ANSWERED is 1 while a full set is wanted that this state alone must not be, once all of it was
- * sent.
+ * A statefile of another identity than lcccp left was put back itself, replaced or removed: the LCC has what
+ * it does not know of. ANSWERED is 1 while a full set is wanted that this state alone must not be, once all
+ * of it was sent.
  */
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -47,10 +47,10 @@ export function wentBack(last: NumberedConnection | undefined, now: NumberedConn
   return last?.numbering === now.numbering && last.pid === now.pid && now.seq <= last.seq;
 }
 
-/** True if a statefile is another file than was left, or that one with another content. */
+/** True if a statefile is another file than was left, or that one with another content, or gone. */
 export function wasReplaced(last: LastConnection | undefined, state: string): boolean {
   const now = birthIdentity(state);
-  return last?.identity !== undefined && now !== '' && last.identity !== now;
+  return last?.identity !== undefined && last.identity !== now;
 }
 
 /** With the time of its birth: numbers of files come back, and copies have the times of what they were made
