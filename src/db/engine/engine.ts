@@ -20,11 +20,6 @@ const CONFLICTS: readonly number[] = [1205, 1213];
 /** Tries on the same node after such, before it counts as away. */
 const MAX_CONFLICTS = 4;
 
-/** A conflict that the engine has not told: again. */
-export class Undone extends Error {
-  readonly errno = 1213;
-}
-
 /** The node that was asked lags: again. */
 export class Lagging extends Error {
   readonly errno = 0;

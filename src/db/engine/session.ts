@@ -124,8 +124,7 @@ export class EngineSession {
           else hearOfTlsAlone(socket, handOver);
         },
         connectTimeout: silenceMs,
-        // A statement that is sent before its PREPARE is answered is executed also where that is refused,
-        // as after a conflict in Galera: the driver throws at the answer, which ends the process.
+        // None is sent before the one before is answered.
         pipelining: false,
         // Parameters would be pages, in messages.
         logParam: false,
@@ -184,9 +183,9 @@ export class EngineSession {
       this.cut(`no answer for ${this.#silenceMs} ms`),
     );
     try {
-      return values.length === 0
-        ? await this.#connection.query<T>(sql)
-        : await this.#connection.execute<T>(sql, values);
+      // As text: asked to prepare a statement, MariaDB forgets that another node has undone the transaction,
+      // and what follows would be committed alone.
+      return await this.#connection.query<T>(sql, values);
     } finally {
       this.#cancelSilence();
     }
